@@ -11,9 +11,9 @@ use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::{Const, FuncId, Global, Module, Op, Type};
 use cotangent_lower::Lowered;
 use cotangent_passes::thread_iterations::most_iterations;
-use cotangent_passes::{checks, idle, prune};
+use cotangent_passes::{checks, idle, prints, prune};
 use cotangent_runtime::Compiled;
-use cotangent_runtime::shader::{Code, Lengths, Needs, Shader, Site};
+use cotangent_runtime::shader::{Code, Lengths, Needs, Prints, Shader, Site};
 use std::borrow::Cow;
 
 /// Writes the shader of an entry point as WGSL or SPIR-V, for buffers of these lengths.
@@ -26,7 +26,7 @@ pub fn translate(
     check_layout(&compiled.params, codes::UNSUPPORTED)?;
     let bindings = bind(&compiled.module.types, &compiled.params, target, Matrices::Rows);
     check_push_constants(&compiled.params, &bindings)?;
-    let places = apart(bindings.leaves(&compiled.params));
+    let mut places = apart(bindings.leaves(&compiled.params));
     let mut alone = Module::clone(&compiled.module);
     // Entry points are never pruned; the others become functions that nobody calls.
     let others: Vec<FuncId> = alone.funcs.keys().filter(|id| *id != entry).collect();
@@ -37,6 +37,8 @@ pub fn translate(
     let used = used(&alone);
     let mut module = for_naga(&alone)?.into_owned();
     checks::checks(&mut module);
+    let threads = module.funcs[entry].entry.as_ref().map_or([1; 3], |entry| entry.threads);
+    let prints = prints_at(&mut module, &mut places, threads);
     idle::idle(&mut module);
     let mut module = without_choices(Cow::Owned(module)).into_owned();
     write_lengths(&mut module, lengths);
@@ -53,7 +55,7 @@ pub fn translate(
         index: site.index,
     };
     let sites = sites.iter().map(site).collect();
-    Ok(Shader { code, entry: name, needs, places, used, flag: (group, index, FLAG_BYTES), sites })
+    Ok(Shader { code, entry: name, needs, places, used, flag: (group, index, FLAG_BYTES), sites, prints })
 }
 
 /// Whether a thread may make more than so many iterations, in all loops together.
@@ -105,6 +107,15 @@ fn apart(mut places: Map<Global, LeafPlace>) -> Map<Global, LeafPlace> {
         *slot = Slot { kind: Kind::Binding, space: 0, index, count: slot.count };
     }
     places
+}
+
+/// Has a module store what it prints, in a buffer of its own.
+fn prints_at(module: &mut Module, places: &mut Map<Global, LeafPlace>, threads: [u32; 3]) -> Option<Prints> {
+    let formats = prints::formats(module).into_iter().map(|format| (format.text, format.scalars)).collect();
+    let buffer = prints::prints(module)?;
+    let slot = Slot { kind: Kind::Binding, space: 0, index: free(places), count: 1 };
+    places.insert(buffer, LeafPlace::Slot(slot));
+    Some(Prints { group: slot.space, index: slot.index, formats, threads })
 }
 
 /// A number of the first group that nothing is bound to.

@@ -10,6 +10,8 @@ use cotangent_ir::shader::{Block, ShaderParam, ShaderVarying, Shape};
 use cotangent_ir::texture::{Dim, Opaque, Texture};
 use cotangent_ir::{Access, Entry, Link, Stage, Ty, Type, Types};
 use cotangent_lower::Lowered;
+pub use cotangent_passes::prints::Format;
+pub use cotangent_sema::hir::{AttributeValue, UserAttribute};
 
 /// All there is to know about a program on one target.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,6 +26,19 @@ pub struct Reflection {
     pub entries: Vec<EntryPoint>,
     /// Differentiable functions, with how many bytes their backward derivative keeps.
     pub contexts: Vec<(Symbol, u64)>,
+    /// The buffer for what the program prints, where shaders store it.
+    pub prints: Option<Printed>,
+    /// Attributes that the program defines.
+    pub attributes: Vec<UserAttribute>,
+}
+
+/// The buffer in which shaders store what they print. [`Prints`](cotangent_runtime::shader::Prints) says how.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Printed {
+    /// Where it is bound.
+    pub slot: Slot,
+    /// The formats by number.
+    pub formats: Vec<Format>,
 }
 
 /// An entry point.
@@ -128,6 +143,8 @@ pub fn reflect(
         params: items(&params, &lowered.params.globals),
         entries: entries.collect(),
         contexts,
+        prints: None,
+        attributes: vec![],
     }
 }
 

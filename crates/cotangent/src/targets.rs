@@ -1,19 +1,20 @@
 //! Emits programs in the target languages.
 
+use crate::reflect::Printed;
 use cotangent_base::{Code, Diagnostic, Location, Map, Sources, Span};
 use cotangent_emit_c::Language;
 pub use cotangent_emit_naga::{Emitted, disassemble, is_catching};
 use cotangent_emit_naga::{Line, Options, codes};
 pub use cotangent_ir::capabilities;
 use cotangent_ir::capabilities::Feature;
-use cotangent_ir::layout::bind::{self, Bindings, BlockPlace};
+use cotangent_ir::layout::bind::{self, Bindings, BlockPlace, Kind, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::shader::{ShaderParam, ShaderParams};
-use cotangent_ir::{Func, FuncId, Module, Op, Stage};
+use cotangent_ir::{Func, FuncId, Global, Module, Op, Stage};
 use cotangent_lower::Lowered;
 use cotangent_passes::calls::Calls;
 use cotangent_passes::effects::Effects;
-use cotangent_passes::{dce, private_atomics, resource_arrays, sums};
+use cotangent_passes::{dce, prints, private_atomics, resource_arrays, sums};
 use std::borrow::Cow;
 
 /// Why a target cannot express a program.
@@ -32,10 +33,53 @@ pub fn shader(lowered: &Lowered, target: Target, lines: Option<&Sources>) -> Res
     check_layout(&lowered.params, codes::UNSUPPORTED)?;
     let bindings = bind::bind(&lowered.module.types, &lowered.params, target, Matrices::Rows);
     check_push_constants(&lowered.params, &bindings)?;
-    let module = without_choices(for_naga(&lowered.module)?);
+    let mut places = bindings.leaves(&lowered.params);
+    let module = without_choices(with_prints(for_naga(&lowered.module)?, &mut places, target));
     let locate = |span| lines.and_then(|sources| locate(sources, span));
     let options = Options { lines: lines.is_some().then_some(&locate) };
-    cotangent_emit_naga::emit(&module, &bindings.leaves(&lowered.params), target, options)
+    cotangent_emit_naga::emit(&module, &places, target, options)
+}
+
+/// Has a module store what it prints, in a buffer after all parameters.
+fn with_prints<'m>(
+    mut module: Cow<'m, Module>,
+    places: &mut Map<Global, LeafPlace>,
+    target: Target,
+) -> Cow<'m, Module> {
+    if !prints::formats(&module).is_empty()
+        && let Some(buffer) = prints::prints(module.to_mut())
+    {
+        let slot = print_slot(places, target);
+        places.insert(buffer, LeafPlace::Slot(slot));
+    }
+    module
+}
+
+/// The slot after all others of its kind.
+fn print_slot(places: &Map<Global, LeafPlace>, target: Target) -> Slot {
+    let kind = match target {
+        Target::Hlsl => Kind::UnorderedAccess,
+        Target::Metal => Kind::Buffer,
+        Target::Wgsl | Target::SpirV | Target::Glsl | Target::Cpp | Target::Cuda => Kind::Binding,
+    };
+    let slot = |place: &LeafPlace| match place {
+        LeafPlace::Slot(slot) | LeafPlace::Element(slot, _) => Some(*slot),
+        LeafPlace::Value(block, _) | LeafPlace::Packed(block) => block.slot,
+    };
+    let alike = |slot: &Slot| slot.space == 0 && (slot.kind == kind || slot.kind == Kind::Beside);
+    let after = places.values().filter_map(slot).filter(alike).map(|slot| slot.index + slot.count.max(1));
+    Slot { kind, space: 0, index: after.max().unwrap_or(0), count: 1 }
+}
+
+/// The buffer in which the shader of a program stores what it prints.
+pub(crate) fn printed(lowered: &Lowered, target: Target) -> Option<Printed> {
+    let formats = prints::formats(&lowered.module);
+    if formats.is_empty() || target.has_pointers() {
+        return None;
+    }
+    let bindings = bind::bind(&lowered.module.types, &lowered.params, target, Matrices::Rows);
+    let slot = print_slot(&bindings.leaves(&lowered.params), target);
+    Some(Printed { slot, formats })
 }
 
 /// What the entry points of a program are called in the code for a target.
@@ -45,9 +89,10 @@ pub fn entry_names(lowered: &Lowered, target: Target) -> Result<Map<FuncId, Stri
         Target::Cpp => Ok(cotangent_emit_c::entry_names(module, Language::Cpp)),
         Target::Cuda => Ok(cotangent_emit_c::entry_names(module, Language::Cuda)),
         Target::Wgsl | Target::SpirV | Target::Glsl | Target::Hlsl | Target::Metal => {
-            let places =
+            let mut places =
                 bind::bind(&module.types, &lowered.params, target, Matrices::Rows).leaves(&lowered.params);
-            cotangent_emit_naga::entry_names(&without_choices(for_naga(module)?), &places, target)
+            let module = without_choices(with_prints(for_naga(module)?, &mut places, target));
+            cotangent_emit_naga::entry_names(&module, &places, target)
         }
     }
 }
@@ -150,7 +195,7 @@ const MOST_PUSHED: u32 = 256;
 /// A shader has one block of push constants: another would lie in the same bytes.
 pub(crate) fn check_push_constants(params: &ShaderParams, bindings: &Bindings) -> Result<(), Refusal> {
     let is_pushed = |block: Option<BlockPlace>| {
-        block.and_then(|block| block.slot).is_some_and(|slot| slot.kind == bind::Kind::PushConstant)
+        block.and_then(|block| block.slot).is_some_and(|slot| slot.kind == Kind::PushConstant)
     };
     let used = |param: &&ShaderParam| !param.leaves.is_empty();
     let globals = params.globals.iter().zip(&bindings.params);

@@ -12,7 +12,7 @@ use cotangent_ir::layout::bind::{self, BlockPlace, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Memory, Repack, Rules, Target};
 use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture as Texels};
 use cotangent_ir::{Access, FuncId, Global, GlobalData, GlobalKind, Stage, Type};
-use cotangent_runtime::shader::{self, Lengths, Shader, Translate};
+use cotangent_runtime::shader::{self, Lengths, Prints, Shader, Translate};
 use cotangent_runtime::{
     Argument, Arguments, Backend, Compiled, Element, Failure, Launch, Launched, TextureType,
 };
@@ -203,6 +203,10 @@ impl Gpu {
             }
         }
         let mut bindings: Vec<Binding> = slots.into_values().collect();
+        if let Some(Prints { group, index, .. }) = shader.prints {
+            let content = Content::Write(vec![0; Prints::BYTES]);
+            bindings.push(Binding { name: "printed".into(), group, index, content });
+        }
         if !shader.sites.is_empty() {
             let (group, index, size) = shader.flag;
             let content = Content::Write(vec![0; size]);
@@ -390,11 +394,17 @@ impl Backend for Gpu {
         let mut dispatch = Dispatch { timed: launch.timed, ..Dispatch::new(groups) };
         dispatch.limit = launch.max_time.unwrap_or(dispatch.limit);
         let (kernel, bindings, is_new) = self.kernel(program, entry, arguments)?;
-        let flag = (!kernel.shader.sites.is_empty()).then(|| bindings.len() - 1);
+        // The last bindings are the buffer for text and the flag.
+        let shader = &kernel.shader;
+        let more = usize::from(shader.prints.is_some()) + usize::from(!shader.sites.is_empty());
+        let read = bindings.len() - more..bindings.len();
         let run =
-            self.device.run_kernel(&kernel.pipeline, &kernel.layouts, &bindings, dispatch, is_new, flag)?;
-        let stopped = run.flag.and_then(|bytes| kernel.shader.stopped(&bytes));
-        Ok(Launched { ended: stopped.map_or(Ok(()), Err), printed: String::new(), time: run.time })
+            self.device.run_kernel(&kernel.pipeline, &kernel.layouts, &bindings, dispatch, is_new, read)?;
+        let mut read = run.read.iter();
+        let printed = shader.prints.as_ref().and_then(|prints| Some(prints.text(read.next()?)));
+        let stopped = read.next().and_then(|bytes| shader.stopped(bytes));
+        let printed = printed.unwrap_or_default();
+        Ok(Launched { ended: stopped.map_or(Ok(()), Err), printed, time: run.time })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::texture::sampler_kind;
 use crate::{Binding, Code, Content, Device, Error, Outcome, Program};
 use cotangent_runtime::Time;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// How long filling and reading buffers may take, and a program unless [`Dispatch::limit`] says otherwise.
@@ -65,7 +66,7 @@ impl Device {
         Ok(Outcome { written, time: timed.then_some(time) })
     }
 
-    /// Runs a pipeline with what is bound to it. Gives what is in the binding `flag` afterwards, and how long it took.
+    /// Runs a pipeline with what is bound to it. Gives what is in the bindings `read` afterwards, and how long it took.
     pub(crate) fn run_kernel(
         &self,
         pipeline: &wgpu::ComputePipeline,
@@ -73,7 +74,7 @@ impl Device {
         bindings: &[Binding],
         Dispatch { groups, timed, limit }: Dispatch,
         is_new: bool,
-        flag: Option<usize>,
+        read: Range<usize>,
     ) -> Result<Ran, Error> {
         self.check_groups(groups)?;
         self.check_bindings(bindings)?;
@@ -85,15 +86,17 @@ impl Device {
             self.warm_up(&pass)?;
         }
         let time = self.dispatch(&pass, groups, clock.as_ref(), limit)?;
-        let flag = match flag.map(|at| (&made[at], bindings[at].content.bytes().len())) {
-            Some((Made::Buffer(buffer), size)) => Some(self.read_back(buffer, 0, size)?),
-            _ => None,
-        };
+        let mut contents = Vec::new();
+        for at in read {
+            if let Made::Buffer(buffer) = &made[at] {
+                contents.push(self.read_back(buffer, 0, bindings[at].content.bytes().len())?);
+            }
+        }
         let time = match clock {
             Some(clock) => clock.read(self)?,
             None => Time { seconds: time.as_secs_f64(), by_device: false },
         };
-        Ok(Ran { flag, time: timed.then_some(time) })
+        Ok(Ran { read: contents, time: timed.then_some(time) })
     }
 
     /// What `step` gives, or what wgpu has to say against it.
@@ -450,8 +453,8 @@ impl Device {
 
 /// What came of running a pipeline.
 pub(crate) struct Ran {
-    /// What is in the binding that was asked for.
-    pub(crate) flag: Option<Vec<u8>>,
+    /// What is in the bindings that were asked for.
+    pub(crate) read: Vec<Vec<u8>>,
     /// How long it took, if that was asked for.
     pub(crate) time: Option<Time>,
 }

@@ -130,7 +130,7 @@ fn leave(types: &mut Types, func: &mut Func, threads: [u32; 3]) {
 }
 
 /// A value that the system gives to an entry point, which may take it already.
-fn input(func: &mut Func, name: &str, value: SystemValue, ty: Ty) -> Value {
+pub(crate) fn input(func: &mut Func, name: &str, value: SystemValue, ty: Ty) -> Value {
     let link = Link::System(value);
     let known = func.entry.as_ref().and_then(|entry| entry.inputs.iter().position(|input| *input == link));
     if let Some(known) = known {

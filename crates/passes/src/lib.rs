@@ -18,6 +18,7 @@
 //! | [`private_atomics`](mod@private_atomics) | replaces atomic operations on variables of one thread by a load and a store |
 //! | [`resource_arrays`](mod@resource_arrays) | replaces accesses to a resource that an index chooses by a `switch` |
 //! | [`idle`](mod@idle) | makes idle lanes exit, for drivers that run them |
+//! | [`prints`](mod@prints) | replaces `printf` by stores to a buffer, for targets that cannot print |
 //! | [`columns`](mod@columns) | transposes matrices that the host stores column-major |
 //! | [`sums`](mod@sums) | replaces sums by structures, for targets without sums |
 //! | [`exits`](mod@exits) | removes loops of one iteration, which unrolling and inlining create |
@@ -69,6 +70,7 @@ pub mod optimize;
 pub mod pass;
 pub mod place;
 pub mod pointers;
+pub mod prints;
 pub mod private_atomics;
 pub mod prune;
 pub mod resource_arrays;

@@ -8,7 +8,7 @@
 
 use crate::effects::Effects;
 use crate::{
-    checks, columns, counted, cse, dce, exits, fold, hoist, idle, inline, optimize, pointers,
+    checks, columns, counted, cse, dce, exits, fold, hoist, idle, inline, optimize, pointers, prints,
     private_atomics, prune, resource_arrays, simplify, sink, sums, totals, unroll,
 };
 use cotangent_ir::layout::Matrices;
@@ -194,6 +194,13 @@ pub const RESOURCE_ARRAYS: &Pass = &Pass {
     run: Run::Module(resource_arrays::resource_arrays),
 };
 
+/// Has a module store what it prints.
+pub const PRINTS: &Pass = &Pass {
+    name: "prints",
+    does: "replaces `printf` by stores to a buffer, on the copy that naga gets",
+    run: Run::Module(|module| _ = prints::prints(module)),
+};
+
 /// Tests indices and divisors.
 pub const CHECKS: &Pass = &Pass {
     name: "checks",
@@ -229,6 +236,7 @@ pub const PASSES: &[&Pass] = &[
     SUMS,
     PRIVATE_ATOMICS,
     RESOURCE_ARRAYS,
+    PRINTS,
     CHECKS,
     IDLE,
 ];

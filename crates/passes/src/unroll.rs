@@ -35,7 +35,6 @@
 //! Outer loops are unrolled first, then everything is folded, so that the bounds of inner loops may depend on the counters of
 //! outer ones. The pass does not unroll other loops, and does not unroll partially.
 
-use crate::consts;
 use crate::edit::{Renaming, change_exits};
 use crate::evaluate::Trial;
 use crate::exits::exits;
@@ -145,7 +144,9 @@ impl Unroller<'_> {
 
     fn counted_rounds(&self, looped: Loop, most: usize) -> Option<Vec<Round>> {
         let data = &self.func.insts[looped.inst];
-        let n = consts::int(self.types, self.func, data.operands[0])?.max(0);
+        let n = Trial::new(self.types, self.func, &[], &[]).value(data.operands[0])?;
+        let Const::Int(n) = n else { return None };
+        let n = n.max(0);
         let reversed = matches!(&data.op, Op::For(info) if info.reversed);
         let round = |k: i64| Round {
             number: Some(if reversed { n - 1 - k } else { k }),
@@ -161,8 +162,10 @@ impl Unroller<'_> {
         let (types, func) = (&*self.types, &*self.func);
         let (tests, args) = (&func.regions[cond].args, &func.regions[looped.body].args);
         let backs: Vec<Inst> = looped.back_edges(self.func, &self.shape);
-        let init = |value: &Value| consts::constant(types, func, *value);
-        let mut slots: Vec<Option<Const>> = func.insts[looped.inst].operands.iter().map(init).collect();
+        // Before anything is folded, `N - 1` is an operation on constants.
+        let mut before = Trial::new(types, func, &[], &[]);
+        let inits = func.insts[looped.inst].operands.iter();
+        let mut slots: Vec<Option<Const>> = inits.map(|value| before.value(*value)).collect();
         let mut rounds = Vec::new();
         loop {
             let goes_on = Trial::new(types, func, tests, &slots).value(func.exit(cond).operands[0])?;

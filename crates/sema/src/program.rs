@@ -37,6 +37,7 @@ impl Checked {
             self.check_if_unknown(self.tables.funcs[func].scope, |checked| drop(checked.check_body(func)));
             next += 1;
         }
+        self.resolve_user_attributes();
         derive::check_inlined(self);
         self.check_features();
         self.complete_user_conformances();

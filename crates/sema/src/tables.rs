@@ -20,6 +20,7 @@ use crate::collect::Links;
 use crate::conformance::conform::{ConformanceIndex, Search};
 use crate::conformance::table::Conformances;
 use crate::declarations::removed::Removed;
+use crate::declarations::user_attributes::UserAttributes;
 use crate::declarations::signature::Repetitions;
 use crate::declarations::table::{Funcs, Table};
 use crate::derive::Derivatives;
@@ -194,6 +195,7 @@ pub(crate) struct Tables {
     pub props: Table<PropId, PropInfo>,
     pub exts: Table<ExtId, ExtInfo>,
     pub removed: Removed,
+    pub user_attributes: UserAttributes,
     pub repetitions: Repetitions,
     // Types.
     pub resolving: Resolving,

@@ -1,12 +1,14 @@
 //! `cotangent reflect`: prints what a host needs to call a program.
 
-use crate::args::{Format, Reflect};
+use crate::args::{self, Reflect};
 use crate::output::print;
 use crate::report::{Failure, finish};
 use cotangent::ir::Stage;
 use cotangent::ir::layout::Target;
 use cotangent::ir::layout::bind::{BlockPlace, Slot};
-use cotangent::reflect::{EntryPoint, Item, Reflection, Varying};
+use cotangent::reflect::{
+    AttributeValue, EntryPoint, Format, Item, Printed, Reflection, UserAttribute, Varying,
+};
 use cotangent::{Roots, Session, Symbol};
 use serde_json::{Value, json};
 
@@ -23,8 +25,8 @@ pub fn reflect(args: &Reflect) -> Result<(), Failure> {
     let program = Session::new(loader).program(&request);
     let found = finish(program.reflect(roots, target), args.format)?;
     match args.format {
-        Format::Text => print(&text(&found)),
-        Format::Json => print(&format!("{}\n", json(&found))),
+        args::Format::Text => print(&text(&found)),
+        args::Format::Json => print(&format!("{}\n", json(&found))),
     }
 }
 
@@ -55,7 +57,35 @@ fn text(found: &Reflection) -> String {
     for (name, bytes) in &found.contexts {
         out += &format!("  {name}: {bytes} bytes\n");
     }
+    if let Some(Printed { slot, formats }) = &found.prints {
+        out += &format!("\nprintf, stored at {}\n", slot_text(*slot));
+        for (number, Format { text, scalars }) in formats.iter().enumerate() {
+            let types: Vec<&str> = scalars.iter().map(|scalar| scalar.name()).collect();
+            out += &format!("  {number}: {:?}  [{}]\n", text.as_str(), types.join(", "));
+        }
+    }
+    if !found.attributes.is_empty() {
+        out += "\nattributes\n";
+    }
+    for UserAttribute { on, name, values } in &found.attributes {
+        let value = |(field, value): &(Symbol, AttributeValue)| format!("{field} = {}", value_text(*value));
+        let values: Vec<String> = values.iter().map(value).collect();
+        out += &format!("  {on}: {name}({})\n", values.join(", "));
+    }
     out
+}
+
+fn value_text(value: AttributeValue) -> String {
+    value_json(value).to_string()
+}
+
+fn value_json(value: AttributeValue) -> Value {
+    match value {
+        AttributeValue::Int(n) => n.into(),
+        AttributeValue::Float(x) => x.into(),
+        AttributeValue::Bool(flag) => flag.into(),
+        AttributeValue::Text(text) => text.as_str().into(),
+    }
 }
 
 /// What goes in and out of a stage.
@@ -107,13 +137,31 @@ fn items_text(items: &[Item], depth: usize, out: &mut String) {
 fn json(found: &Reflection) -> Value {
     let contexts =
         found.contexts.iter().map(|(name, bytes)| json!({ "function": name.as_str(), "bytes": bytes }));
-    json!({
+    let mut out = json!({
         "target": found.target.name(),
         "block": found.block.map(block_json),
         "parameters": items_json(&found.params),
         "entry_points": found.entries.iter().map(entry_json).collect::<Vec<_>>(),
         "contexts": contexts.collect::<Vec<_>>(),
-    })
+    });
+    if let Some(Printed { slot, formats }) = &found.prints {
+        let format = |Format { text, scalars }: &Format| {
+            let types: Vec<&str> = scalars.iter().map(|scalar| scalar.name()).collect();
+            json!({ "text": text.as_str(), "types": types })
+        };
+        let formats: Vec<Value> = formats.iter().map(format).collect();
+        out["printf"] = json!({ "slot": slot_json(*slot), "formats": formats });
+    }
+    if !found.attributes.is_empty() {
+        out["attributes"] = found.attributes.iter().map(attribute_json).collect();
+    }
+    out
+}
+
+fn attribute_json(UserAttribute { on, name, values }: &UserAttribute) -> Value {
+    let values = values.iter().map(|(field, value)| (field.to_string(), value_json(*value)));
+    let values: serde_json::Map<String, Value> = values.collect();
+    json!({ "on": on.as_str(), "name": name.as_str(), "values": values })
 }
 
 fn entry_json(entry: &EntryPoint) -> Value {

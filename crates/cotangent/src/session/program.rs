@@ -209,6 +209,10 @@ impl Program {
             // Reflection describes matrices as declared; in the code for the target they lie row by row. A program that the
             // target refuses has no code, and so no names.
             let laid_out = self.optimized(roots, Memory::Rows(matrices), &mut self.telling());
+            found.attributes = self.check_stage(false).program.user_attributes.clone();
+            if let Ok(stage) = &laid_out {
+                found.prints = crate::targets::printed(&stage.lowered, target);
+            }
             if let Ok(stage) = laid_out
                 && let Ok(names) = crate::targets::entry_names(&stage.lowered, target)
             {

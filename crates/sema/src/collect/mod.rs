@@ -192,6 +192,10 @@ impl Checked {
         if !self.tables.scopes[place.scope].is_library() {
             self.check_placement(&prefix.attributes, spot(&decl.kind));
             self.check_written(&decl.kind, &prefix.modifiers, place.scope, place.owner);
+            if let Some(name) = declared_name(&decl.kind) {
+                let on = self.qualified(place.scope, name.as_str());
+                self.note_user_attributes(&decl.kind, &prefix.attributes, on, place.scope);
+            }
         }
         let linkage = link::Linkage::of(&decl.kind, &prefix.modifiers);
         let removed = attrs::has(&prefix.attributes, "RemovedSince")

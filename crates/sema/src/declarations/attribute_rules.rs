@@ -142,6 +142,9 @@ const IDLE: &[&str] = &[
     "DllExport",
 ];
 
+/// Attributes of one target that something here acts on.
+const ACTED: &[&str] = &["vk::binding", "vk::push_constant", "vk::constant_id", "vk::location"];
+
 impl BodyCx<'_> {
     /// Warns of a call of a function that is marked `[deprecated("..")]`.
     pub(crate) fn warn_deprecated(&mut self, func: FuncId, span: Span) {
@@ -173,6 +176,10 @@ impl Checked {
         for attribute in attributes {
             let (name, span) = (attribute.name.name, attribute.name.span);
             let Some(known) = KNOWN.iter().find(|k| k.name.eq_ignore_ascii_case(name.as_str())) else {
+                let is_of_target = name.as_str().contains("::");
+                if is_of_target && !ACTED.iter().any(|acted| acted.eq_ignore_ascii_case(name.as_str())) {
+                    self.warn_without_effect(&format!("[{name}]"), span);
+                }
                 continue;
             };
             let given = attribute.args.len();
@@ -221,12 +228,8 @@ impl Checked {
         }
         for attribute in attributes {
             let (name, span) = (attribute.name.name.as_str(), attribute.name.span);
-            let reserved = name.starts_with("__") || name.contains("::");
             let own = Symbol::new(&format!("{name}Attribute"));
-            if reserved
-                || KNOWN.iter().any(|known| known.name.eq_ignore_ascii_case(name))
-                || self.lookup_type(scope, own).is_some()
-            {
+            if is_known(name) || self.lookup_type(scope, own).is_some() {
                 continue;
             }
             let message = format!("unknown attribute `{name}` has no effect");
@@ -237,6 +240,11 @@ impl Checked {
             self.diagnostics.push(diagnostic);
         }
     }
+}
+
+/// Whether the language, not the program, has an attribute of that name.
+pub(crate) fn is_known(name: &str) -> bool {
+    name.starts_with("__") || name.contains("::") || KNOWN.iter().any(|k| k.name.eq_ignore_ascii_case(name))
 }
 
 /// Where an attribute may stand, in words.

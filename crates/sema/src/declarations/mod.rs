@@ -12,6 +12,7 @@
 //! | [`enums`] | enumerations |
 //! | [`attrs`] | the attributes and names that the checker looks for |
 //! | [`attribute_rules`] | which attributes there are, and where they may stand |
+//! | [`user_attributes`] | attributes that the program defines |
 //! | [`placement`] | where parameters are bound |
 //! | [`removed`] | what later versions of the language do not have |
 //! | [`rules`] | what may stand where |
@@ -27,4 +28,5 @@ pub(crate) mod removed;
 mod rules;
 pub(crate) mod signature;
 pub(crate) mod table;
+pub(crate) mod user_attributes;
 mod varying;

@@ -73,6 +73,29 @@ pub struct Program {
     pub lang: LangItems,
     /// Functions of the user's modules, in order: the roots of lowering a whole module.
     pub user_funcs: Vec<FuncId>,
+    /// Attributes that the program defines, on its declarations.
+    pub user_attributes: Vec<UserAttribute>,
+}
+
+/// An attribute that the program defines.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UserAttribute {
+    /// The way to what has it: `S.field`, `f`, `f.parameter`.
+    pub on: Symbol,
+    /// Its name: `Range` for `struct RangeAttribute`.
+    pub name: Symbol,
+    /// Its fields with their values.
+    pub values: Vec<(Symbol, AttributeValue)>,
+}
+
+/// The value of a field of an attribute.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[expect(missing_docs, reason = "each is a value of that kind")]
+pub enum AttributeValue {
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    Text(Symbol),
 }
 
 impl Program {
@@ -92,6 +115,7 @@ impl Program {
             conformances,
             lang: _,
             user_funcs: _,
+            user_attributes: _,
         } = self;
         types.share();
         funcs.share();

@@ -23,9 +23,9 @@ pub use body::{
 };
 pub use cotangent_syntax::ast::{BinaryOp, CodeKind, DiffMode, Platform};
 pub use decl::{
-    Assoc, AssocId, Bound, Conformance, ConformanceId, ConformanceRef, Enum, EnumId, Field, FuncId, FuncRef,
-    GenericParam, GenericParamId, Generics, Global, GlobalId, GlobalKind, Interface, InterfaceId,
-    InterfaceRef, LangItems, Program, Struct, StructId, Synth, Witness,
+    Assoc, AssocId, AttributeValue, Bound, Conformance, ConformanceId, ConformanceRef, Enum, EnumId, Field,
+    FuncId, FuncRef, GenericParam, GenericParamId, Generics, Global, GlobalId, GlobalKind, Interface,
+    InterfaceId, InterfaceRef, LangItems, Program, Struct, StructId, Synth, UserAttribute, Witness,
 };
 pub use func::{
     Apply, Dir, Entry, Func, FuncDiff, FuncKind, Inline, Interpolation, Param, Prefer, Stage, This, Unroll,

@@ -98,6 +98,15 @@ impl Checked {
                 let pack = self.path_ty(path, args[0].span, scope);
                 self.part_path(part, pack, expr.span, report).map(Path::Ty)
             }
+            ExprKind::Call(callee, args)
+                if let (ExprKind::Name(name), [pack, empty, filled]) = (&callee.kind, &args[..])
+                    && *name == *"__packBranch" =>
+            {
+                let path = self.type_path(pack, scope, report)?;
+                let over = self.path_ty(path, pack.span, scope);
+                let [empty, filled] = [empty, filled].map(|branch| self.resolve_ty(branch, scope));
+                self.branch_path(over, empty, filled, pack.span, report).map(Path::Ty)
+            }
             ExprKind::Paren(inner) | ExprKind::NoDiff(inner) => self.type_path(inner, scope, report),
             ExprKind::Laid(row_major, inner) => {
                 self.note_idle_word(*row_major, expr.span);
@@ -459,6 +468,23 @@ impl Checked {
             return Some(self.error_ty());
         }
         Some(ty)
+    }
+
+    /// `__packBranch(pack, empty, filled)`: `filled` if the pack has elements, otherwise `empty`. It is the first of as many `filled` as
+    /// there are elements, with `empty` after them.
+    fn branch_path(&mut self, over: Ty, empty: Ty, filled: Ty, span: Span, report: bool) -> Option<Ty> {
+        if [over, empty, filled].into_iter().any(|ty| self.is_error(ty)) {
+            return Some(self.error_ty());
+        }
+        let Some(over) = self.as_pack(over) else {
+            if report {
+                self.not_a_pack(over, span);
+            }
+            return None;
+        };
+        let all = self.expand_ty(Arg::Ty(filled), over);
+        let pack = self.pack_of(&[Arg::Ty(all), Arg::Ty(empty)]);
+        Some(self.part_ty(PackPart::First, pack))
     }
 
     /// Reports a part of a pack that may have none.
