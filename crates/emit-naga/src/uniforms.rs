@@ -9,6 +9,7 @@ use crate::func::FuncEmitter;
 use crate::words::{Form, Words, has_small_parts, is_native};
 use crate::{Emitter, LeafPlace, Result, unsupported, variable};
 use cotangent_base::Scalar;
+use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::bind::{BlockPlace, Kind, Slot};
 use cotangent_ir::layout::{Rules, Set, Target};
 use cotangent_ir::{Global, Path, Ty, Type};
@@ -54,6 +55,8 @@ impl Emitter<'_> {
         let span =
             leaves.first().map_or(cotangent_base::Span::none(), |l| self.module.globals[l.global].span);
         let Some(slot) = block.slot else {
+            let what = "a constant buffer in a `ParameterBlock` is not supported";
+            self.require(Feature::ParameterBlock, span, what)?;
             return unsupported(span, "a uniform value outside a buffer is not supported");
         };
         let (space, binding) = self.block_space(slot, span)?;

@@ -8,6 +8,7 @@ use crate::global::{GlobalRef, Uniform};
 use crate::instance::Lowerer;
 use crate::varying::{Interface, is_varying};
 use cotangent_base::{Span, Symbol, Wish};
+use cotangent_ir::layout::Target;
 use cotangent_ir::shader::{Block, Field, ShaderParam, ShaderParams, Shape};
 use cotangent_ir::{self as ir, FuncId, Stage};
 use cotangent_sema::hir::{self, Arg, Ty, TyKind};
@@ -180,7 +181,7 @@ impl Lowerer<'_> {
         let block = match magic.as_str() {
             "constantbuffer" => Some(Block::Constant),
             "texturebuffer" => {
-                if let Some(target) = self.options.target.filter(|target| !target.has_pointers()) {
+                if let Some(target @ (Target::Hlsl | Target::Metal)) = self.options.target {
                     let message =
                         format!("a `TextureBuffer` is not supported for target `{}`", target.name());
                     self.error(codes::UNSUPPORTED_TYPE, span, message);
