@@ -250,13 +250,13 @@ impl Kind {
         let mut runner = Runner::new(backend.clone(), compiled).map_err(|e| format!("{e:?}"))?;
         let path = self.text(position.path, number);
         let own = self.set.iter().map(|(part, value)| (format!("{path}{part}"), *value));
-        let common = [
-            ("o", "zeros(f32, 1)"),
-            ("one", "1"),
-            ("ramp", "image(2x1, f32[1, 7])"),
-            ("depths", "image(2x1, f32[1, 0])"),
-        ];
-        for (name, value) in common.map(|(name, value)| (name.to_string(), value)).into_iter().chain(own) {
+        // Of these a program has what the entry point uses.
+        let common = [("one", "1"), ("ramp", "image(2x1, f32[1, 7])"), ("depths", "image(2x1, f32[1, 0])")];
+        for (name, value) in common {
+            let data = Data::parse(value).map_err(|e| format!("{e:?}"))?;
+            _ = runner.params.set(name, &data);
+        }
+        for (name, value) in own.chain([("o".to_string(), "zeros(f32, 1)")]) {
             let data = Data::parse(value).map_err(|e| format!("{e:?}"))?;
             runner.params.set(&name, &data).map_err(|e| format!("{name}: {e:?}"))?;
         }

@@ -280,6 +280,18 @@ fn holds_resource(types: &Types, ty: Ty) -> bool {
     }
 }
 
+/// Whether resources other than pointers are in values of a type.
+fn holds_more_than_pointers(types: &Types, ty: Ty) -> bool {
+    match types.get(ty) {
+        Type::Buffer(..) | Type::Opaque(_) => true,
+        Type::Array(elem, _) => holds_more_than_pointers(types, elem),
+        Type::Struct(id) | Type::Sum(id) => {
+            types.struct_def(id).fields.iter().any(|f| holds_more_than_pointers(types, f.ty))
+        }
+        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Ref(_) => false,
+    }
+}
+
 fn asserts(module: &Module, id: FuncId) -> bool {
     let func = &module.funcs[id];
     func.all_insts().iter().any(|i| matches!(func.insts[*i].op, Op::Assert(_)))
@@ -372,8 +384,12 @@ impl Emitter<'_> {
         if let Type::Buffer(elem, _) = types.get(data.ty)
             && holds_resource(types, elem)
         {
-            let what = format!("a resource in the elements of `{}` is not supported", data.name);
-            return refuse(Feature::ResourceValue, data.span, what);
+            let (feature, what) = match holds_more_than_pointers(types, elem) {
+                true => (Feature::ResourceValue, "resource"),
+                false => (Feature::PointerInMemory, "pointer"),
+            };
+            let message = format!("a {what} in the elements of `{}` is not supported", data.name);
+            return refuse(feature, data.span, message);
         }
         let ty = match types.get(data.ty) {
             Type::Buffer(elem, access) if !words::is_native_element(types, elem, self.rules) => {

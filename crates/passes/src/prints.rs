@@ -1,20 +1,65 @@
 //! Replaces `printf` by stores to a buffer that the host reads, for targets that cannot print.
 //!
 //! ```text
-//! func @main(%n: u32) entry(1, 1, 1)(group_index) {
+//! func @main(%t: u32x3) entry(1, 1, 1)(dispatch_thread_id) {
+//!   %n: u32 = extract %t [0]
 //!   print "%u\n" %n
 //!   return
 //! }
 //! ```
 //!
-//! becomes, with `@printed: rwbuffer<u32> param` and a variable `@printing` for the index of the thread and the barriers it passed,
+//! becomes
 //!
 //! ```text
-//! func @main(%n: u32, %thread: u32x3) entry(1, 1, 1)(group_index, thread_id) {
-//!   store @printing, %thread, 0
-//!   %at: u32 = atomic add @printed, 7 [0]
-//!   if %at + 7 < length @printed {
-//!     store @printed, 7, format, x, y, z, barriers, %n [%at + 1 ..]
+//! global @printed: rwbuffer<u32> param
+//! global @printing: ref<u32x4> static
+//! func @main(%t: u32x3) entry(1, 1, 1)(dispatch_thread_id) {
+//!   %own: ref<u32x4> = global @printing
+//!   %none: u32 = const 0
+//!   %a: u32 = extract %t [0]
+//!   %b: u32 = extract %t [1]
+//!   %c: u32 = extract %t [2]
+//!   %first: u32x4 = pack %a, %b, %c, %none
+//!   store %own, %first
+//!   %n: u32 = extract %t [0]
+//!   %count: u32 = const 7
+//!   %format: u32 = const 0
+//!   %noted: ref<u32x4> = global @printing
+//!   %thread: u32x4 = load %noted
+//!   %x: u32 = extract %thread [0]
+//!   %y: u32 = extract %thread [1]
+//!   %z: u32 = extract %thread [2]
+//!   %barriers: u32 = extract %thread [3]
+//!   %buffer: rwbuffer<u32> = global @printed
+//!   %at: u32 = atomic add %buffer, %count [0]
+//!   %length: u32 = length %buffer
+//!   %last: u32 = add %at, %count
+//!   %fits: bool = lt %last, %length
+//!   if %fits {
+//!     %k1: u32 = const 1
+//!     %w1: u32 = add %at, %k1
+//!     store %buffer, %count [%w1]
+//!     %k2: u32 = const 2
+//!     %w2: u32 = add %at, %k2
+//!     store %buffer, %format [%w2]
+//!     %k3: u32 = const 3
+//!     %w3: u32 = add %at, %k3
+//!     store %buffer, %x [%w3]
+//!     %k4: u32 = const 4
+//!     %w4: u32 = add %at, %k4
+//!     store %buffer, %y [%w4]
+//!     %k5: u32 = const 5
+//!     %w5: u32 = add %at, %k5
+//!     store %buffer, %z [%w5]
+//!     %k6: u32 = const 6
+//!     %w6: u32 = add %at, %k6
+//!     store %buffer, %barriers [%w6]
+//!     %k7: u32 = const 7
+//!     %w7: u32 = add %at, %k7
+//!     store %buffer, %n [%w7]
+//!     yield
+//!   } else {
+//!     yield
 //!   }
 //!   return
 //! }

@@ -106,9 +106,12 @@ template <class T> struct Ptr {
     }
 };
 template <class T> CT_INLINE Ptr<T> point(T& at) { return {&at, &at, &at + 1}; }
-// A pointer to the same place that leads to something else.
+// A pointer to the same place that leads to something else, of which only whole ones are inside.
 template <class T, class S> CT_INLINE Ptr<T> cast(Ptr<S> p) {
-    return {reinterpret_cast<T*>(p.place), reinterpret_cast<T*>(p.first), reinterpret_cast<T*>(p.last)};
+    const usize at = usize(p.place), first = usize(p.first), last = usize(p.last), size = sizeof(T);
+    const usize before = at < first ? at + (first - at + size - 1) / size * size : at - (at - first) / size * size;
+    const usize behind = at > last ? at - (at - last + size - 1) / size * size : at + (last - at) / size * size;
+    return {reinterpret_cast<T*>(at), reinterpret_cast<T*>(before), reinterpret_cast<T*>(behind)};
 }
 // A pointer to an address, of which no bounds are known.
 template <class T> CT_INLINE Ptr<T> at_address(u64 address) {
