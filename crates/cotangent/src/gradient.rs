@@ -9,6 +9,7 @@
 //! end that can call functions evaluates them. [`Evaluator`] has a point with named parts, and supports finite differences.
 
 mod function;
+mod native;
 mod places;
 mod point;
 mod show;
@@ -20,10 +21,10 @@ pub use show::Form;
 use cotangent_interp::{Counters, Detached, Machine, Options, Program, Stopped, Val, Values};
 use cotangent_ir::texture::Opaque;
 use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Type, Types, layout};
-use cotangent_jit::Native;
 use cotangent_lower::Lowered;
 use cotangent_runtime::path::{Leaf, leaves};
-use cotangent_runtime::{Compiled, Launch, Params, Runner};
+use cotangent_runtime::{Compiled, Params};
+use native::{Calls, Wide};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A function with the derivatives the module has of it.
@@ -87,13 +88,16 @@ pub struct Evaluator {
     types: Types,
     functions: Functions,
     /// What globals were given, to be shown.
-    globals: Vec<(Global, Val)>,
+    globals: Arc<Vec<(Global, Val)>>,
     /// The same as the program wants it.
     values: Values,
-    /// What is detached during differences.
+    /// What is detached during differences, and whether the function detaches anything.
     held: Option<Detached>,
-    /// The functions as native code, and what their parameters were given.
-    native: Option<Arc<Mutex<Runner<Native>>>>,
+    detaches: bool,
+    /// The functions as native code, with their shader parameters.
+    native: Option<Arc<Mutex<Calls>>>,
+    /// The same in wide mode.
+    wide: Option<Arc<Mutex<Wide>>>,
     /// The inputs, in order; `out` parameters are none.
     pub inputs: Vec<Named>,
     /// The enumerators by whose names numbers may be given: `Kind.Round`.
@@ -113,14 +117,17 @@ impl Evaluator {
             diff: p.diff,
         };
         let inputs = module.funcs[functions.primal].sig.inputs().map(named).collect();
+        let detaches = native::detaches(module, functions.primal);
         Evaluator {
             program,
             types,
             functions,
-            globals: vec![],
+            globals: Arc::default(),
             values: Values::default(),
             held: None,
+            detaches,
             native: None,
+            wide: options.wide.then(Arc::default),
             inputs,
             enumerators: vec![],
         }
@@ -153,8 +160,9 @@ impl Evaluator {
                 }
                 _ => self.program.value(ty, bytes),
             };
-            self.globals.retain(|(other, _)| *other != global);
-            self.globals.push((global, value));
+            let globals = Arc::make_mut(&mut self.globals);
+            globals.retain(|(other, _)| *other != global);
+            globals.push((global, value));
         }
     }
 
@@ -162,7 +170,7 @@ impl Evaluator {
     pub fn set_globals(&mut self, globals: Vec<(Global, Val)>) {
         self.values = Values::default();
         globals.iter().for_each(|(global, value)| self.values.set(&self.program, *global, value));
-        self.globals = globals;
+        self.globals = Arc::new(globals);
     }
 
     fn module(&self) -> &Module {
@@ -200,45 +208,38 @@ impl Evaluator {
 
     /// From here on calls run as native code, as far as it supports the program. `params` are the shader parameters.
     ///
-    /// In wide mode, and while values are held, calls run on the interpreter as before.
+    /// In wide mode this needs no request: calls become native when they have taken long. While values are held, functions that
+    /// detach some run on the interpreter.
     pub fn compile(&mut self, compiled: Compiled, params: Params) {
         if !self.program.options().wide {
-            let runner = Runner::with_params(Arc::new(Native::default()), compiled, params);
-            self.native = runner.ok().map(|runner| Arc::new(Mutex::new(runner)));
+            let calls = Calls::new(self.program.clone(), compiled, params);
+            self.native = calls.map(|calls| Arc::new(Mutex::new(calls)));
         }
     }
 
     fn call(&self, func: FuncId, inputs: Vec<Val>) -> Result<Vec<Val>, Stopped> {
-        match self.call_native(func, &inputs) {
-            Some(result) => result,
-            None => self.machine().call(func, inputs),
+        let native = self.native.as_ref();
+        let called = native.and_then(|calls| locked(calls).call(func, &inputs));
+        let wide = self.wide.as_ref();
+        if let Some(result) =
+            called.or_else(|| wide.and_then(|wide| locked(wide).call(func, &inputs, &self.globals)))
+        {
+            return result;
         }
-    }
-
-    /// The outputs by native code, unless it cannot be called so.
-    fn call_native(&self, func: FuncId, inputs: &[Val]) -> Option<Result<Vec<Val>, Stopped>> {
-        let mut runner = self.native.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        let sig = &self.module().funcs[func].sig;
-        let given = sig.inputs().zip(inputs).map(|(param, value)| self.program.bytes(param.ty, value));
-        let given: Vec<Vec<u8>> = given.collect::<Option<_>>()?;
-        let given: Vec<&[u8]> = given.iter().map(|bytes| &bytes[..]).collect();
-        if !runner.params.writable().is_empty() {
-            // A call does not see what others wrote.
-            runner.restart();
+        let mut machine = self.machine();
+        let result = machine.call(func, inputs);
+        if let Some(wide) = wide {
+            locked(wide).note(&self.program, func, machine.counters().steps);
         }
-        let launch = Launch { max_steps: Some(self.program.options().max_steps), ..Launch::default() };
-        let called = runner.call(func, 1, &given, launch).ok()?;
-        if let Err((_, stopped)) = called.ended {
-            return Some(Err(stopped));
-        }
-        let outputs = sig.outputs().zip(&called.outputs);
-        Some(Ok(outputs.map(|(output, bytes)| self.program.value(output.ty, bytes)).collect()))
+        result
     }
 
     /// The outputs of the function with its detached values held, and whether all of those were known.
     fn primal(&self) -> Result<(Vec<Val>, bool), Stopped> {
         let inputs = self.inputs.iter().map(|i| i.value.clone()).collect();
-        let Some(held) = &self.held else { return Ok((self.call(self.functions.primal, inputs)?, true)) };
+        let Some(held) = self.held.as_ref().filter(|_| self.detaches) else {
+            return Ok((self.call(self.functions.primal, inputs)?, true));
+        };
         let mut machine = self.machine();
         machine.give_detached(held);
         let values = machine.call(self.functions.primal, inputs)?;
@@ -531,4 +532,8 @@ fn number_at(value: &Val, index: usize) -> f64 {
         Some(Const::Bool(b)) => f64::from(u8::from(*b)),
         None => 0.0,
     }
+}
+
+fn locked<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

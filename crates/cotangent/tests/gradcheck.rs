@@ -457,3 +457,36 @@ fn where_a_function_is_singular_at_every_point_it_neither_agrees_nor_differs() {
         assert!(skipped(&finding.outcome), "{value}: {finding:?}");
     }
 }
+
+/// Functions that take long run as native code: here with uniforms and buffers, which differ from point to point.
+#[test]
+fn functions_that_take_long_are_checked_as_well() {
+    let text = "StructuredBuffer<float> table;
+        uniform float gain;
+        [Differentiable] float right(float x, half y)
+        {
+            float sum = 0.0;
+            [MaxIters(300)]
+            for (int i = 0; i < 300; i++)
+                sum += sin(x * table[i % 16] + i) * gain + y * x;
+            return sum;
+        }
+        [BackwardDerivative(wrong_backward)] float wrong(float x)
+        {
+            float sum = 0.0;
+            for (int i = 0; i < 300; i++)
+                sum += cos(x + i) * table[i % 16];
+            return sum;
+        }
+        void wrong_backward(inout DifferentialPair<float> x, float d)
+        {
+            float sum = 0.0;
+            for (int i = 0; i < 300; i++)
+                sum -= sin(x.p + i) * (table[i % 16] + 1e-6);
+            x = diffPair(x.p, sum * d);
+        }";
+    let findings = check(text, &Options::default());
+    assert_eq!(names(&findings, agrees), ["right"]);
+    assert_eq!(names(&findings, differs), ["wrong"]);
+    assert!(findings.iter().all(|f| f.points == 20));
+}

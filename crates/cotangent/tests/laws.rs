@@ -6,16 +6,19 @@
 //! ```
 //!
 //! At each point: forward mode, reverse mode and central differences give the same Jacobian, all in the interpreter's
-//! wide mode; and in ordinary precision value and derivatives are the expected ones, where the line gives any. The
+//! wide mode, and native code in binary64 gives the same bits; and in ordinary precision value and derivatives are the expected ones, where the line gives any. The
 //! derivatives are those of the one output, or of the sum of all output numbers. At a `kink` there are no central
 //! differences. `-D NAME=VALUE` before the function defines a macro. Every number of the inputs that is no integer must have a
 //! derivative, unless a line `//constant: s.x, s.y` says that it has none.
 
 use cotangent::gradient::{Evaluator, Functions, Jacobian};
 use cotangent::interp::Options;
-use cotangent::ir::Mode;
+use cotangent::ir::shader::ShaderParams;
+use cotangent::ir::{FuncId, Mode};
 use cotangent::runtime::path::Leaf;
-use cotangent::{Disk, Request, Roots, Session, Symbol, render};
+use cotangent::runtime::{Compiled, Params};
+use cotangent::{Disk, Lowered, Request, Roots, Session, Symbol, render};
+use cotangent_passes::widen;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 
@@ -116,6 +119,13 @@ fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
     let by_backward = wide.jacobian(Mode::Backward, &all).map_err(said)?;
     complete(&wide, &by_backward, &law.constant)?;
     same(&by_forward, &by_backward, 1e-9, "forward and reverse mode")?;
+    let mut native = natively(&lowered, functions)?;
+    native.set_point(law.point).map_err(|e| e.to_string())?;
+    for (mode, expected) in [(Mode::Forward, &by_forward), (Mode::Backward, &by_backward)] {
+        let found = native.jacobian(mode, &all).map_err(said)?;
+        same_bits(expected, &found)
+            .map_err(|error| format!("{mode:?} as native code in binary64: {error}"))?;
+    }
     if law.smooth {
         // The right step depends on the function: one that suits numbers near one, or one relative to the number.
         let steps: [fn(f64) -> f64; 2] = [|x| 1e-5 * (1.0 + x.abs()), |x| 1e-5 * x.abs().max(1e-30)];
@@ -159,6 +169,30 @@ fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The functions as native code in binary64. What native code does not support runs on the interpreter.
+fn natively(lowered: &Lowered, functions: Functions) -> Result<Evaluator, String> {
+    let mut module = lowered.module.clone();
+    let funcs: Vec<FuncId> = module.funcs.keys().collect();
+    if let Some(what) = widen::refused(&module, &funcs) {
+        return Err(format!("{what} cannot be widened"));
+    }
+    widen::widen(&mut module);
+    cotangent::ir::verify(&module).map_err(|e| format!("{e:?}"))?;
+    let compiled = Compiled::new(module, ShaderParams::default());
+    let mut evaluator = Evaluator::new(compiled.module.clone(), functions, Options::default());
+    let params = Params::new(&compiled.module);
+    evaluator.compile(compiled, params);
+    Ok(evaluator)
+}
+
+fn same_bits(a: &Jacobian, b: &Jacobian) -> Result<(), String> {
+    let pairs = a.entries.iter().flatten().zip(b.entries.iter().flatten());
+    match pairs.into_iter().find(|(x, y)| x.to_bits() != y.to_bits() && !(x.is_nan() && y.is_nan())) {
+        Some((x, y)) => Err(format!("{x} and {y} differ")),
+        None => Ok(()),
+    }
 }
 
 /// Every number of an input has a column, but for integers and what the law says is constant: a derivative that is lost

@@ -220,6 +220,28 @@ impl Types {
         }
     }
 
+    /// Replaces half and float by binary64 in all types. Gives the new number of each type; structures keep theirs.
+    pub fn widen(&mut self) -> EntityMap<Ty, Ty> {
+        let old = std::mem::take(&mut self.list);
+        self.numbers.clear();
+        let mut new: EntityMap<Ty, Ty> = EntityMap::new();
+        for ty in old.values() {
+            let of_numbers = ty.scalar().and_then(|scalar| ty.with_scalar(widened(scalar)));
+            let wide = of_numbers.unwrap_or(match *ty {
+                // The parts of a type were interned before it.
+                Type::Array(elem, n) => Type::Array(new[elem], n),
+                Type::Buffer(elem, access) => Type::Buffer(new[elem], access),
+                Type::Ref(inner) => Type::Ref(new[inner]),
+                ty => ty,
+            });
+            new.push(self.intern(wide));
+        }
+        for def in self.structs.values_mut() {
+            def.fields.iter_mut().for_each(|field| field.ty = new[field.ty]);
+        }
+        new
+    }
+
     /// The type of a definition: a structure or a sum.
     pub fn defined(&mut self, id: StructId) -> Ty {
         let ty = if self.structs[id].sum { Type::Sum(id) } else { Type::Struct(id) };
@@ -339,4 +361,9 @@ impl Types {
         };
         steps.iter().try_fold(start, |ty, step| self.part(ty, step.known()))
     }
+}
+
+/// Binary64 in place of a narrower float.
+fn widened(scalar: Scalar) -> Scalar {
+    if scalar.is_float() { Scalar::F64 } else { scalar }
 }

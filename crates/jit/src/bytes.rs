@@ -14,6 +14,20 @@ impl Bytes {
         Bytes { words: vec![0; len.div_ceil(16)], len }
     }
 
+    /// So many zeros, if there is as much memory.
+    pub fn try_zeroed(len: usize) -> Option<Bytes> {
+        let count = len.div_ceil(16);
+        let layout = std::alloc::Layout::array::<u128>(count).ok()?;
+        if count == 0 {
+            return Some(Bytes::default());
+        }
+        // SAFETY: the size is not zero.
+        let address = unsafe { std::alloc::alloc_zeroed(layout) };
+        // SAFETY: it was allocated with the layout of as many words, and zero is a word.
+        (!address.is_null())
+            .then(|| Bytes { words: unsafe { Vec::from_raw_parts(address.cast(), count, count) }, len })
+    }
+
     /// A copy of some bytes.
     pub fn copied(bytes: &[u8]) -> Bytes {
         let mut own = Bytes::zeroed(bytes.len());

@@ -178,7 +178,7 @@ const MOST_INLINED_ONCE: usize = 10_000;
 /// How much storage inlined functions may need.
 const MOST_INLINED_BYTES: u64 = 16 << 10;
 
-/// What threads that run at the same time may take for their values.
+/// What the threads of a group that run at the same time may take for their values and variables.
 const MOST_MEMORY: u64 = 2 << 30;
 
 /// An internal error, as far as users are concerned: Cranelift does not take what we made.
@@ -489,9 +489,21 @@ impl<'m> Compiler<'m> {
             return Err(Unsupported { span, what: "groups of more than 4 billion threads".into() });
         }
         let side_by_side = if takes_turns { group_size(threads) } else { 1 };
-        if (arena + stack).saturating_mul(side_by_side) > MOST_MEMORY {
-            let span = self.module.funcs[entry].span;
-            return Err(Unsupported { span, what: "more than 2 GiB of local values".into() });
+        let globals: Vec<GlobalMemory> =
+            self.module.globals.keys().map(|g| global_memory(self.module, &self.shapes, g)).collect();
+        let of_kind = |kind| move |g: &&GlobalMemory| g.kind == kind;
+        let size =
+            |kind| globals.iter().filter(of_kind(kind)).fold(0, |all: u64, g| all.saturating_add(g.size));
+        let values = arena.saturating_add(stack).saturating_mul(side_by_side);
+        let variables =
+            size(MemoryKind::Static).saturating_mul(side_by_side).saturating_add(size(MemoryKind::Shared));
+        let what = match (values > MOST_MEMORY, values.saturating_add(variables) > MOST_MEMORY) {
+            (true, _) => Some("more than 2 GiB of local values"),
+            (false, true) => Some("more than 2 GiB of variables of a group"),
+            (false, false) => None,
+        };
+        if let Some(what) = what {
+            return Err(Unsupported { span: self.module.funcs[entry].span, what: what.into() });
         }
         Ok(Program {
             run: self.jit.get_finalized_function(run),
@@ -504,12 +516,7 @@ impl<'m> Compiler<'m> {
             prints: self.prints,
             textures: self.textures,
             waves: self.waves,
-            globals: self
-                .module
-                .globals
-                .keys()
-                .map(|g| global_memory(self.module, &self.shapes, g))
-                .collect(),
+            globals,
             threads,
             takes_turns,
             is_recursive: !self.recursive.is_empty(),

@@ -49,8 +49,9 @@
 //!
 //! # What is refused
 //!
-//! [`Unsupported`] has the source location and the reason: more than 2 GiB of local values, binary64 in place of binary32, pointers to
-//! values of interface type whose memory is not known, and whatever only exists between the passes of autodiff.
+//! [`Unsupported`] has the source location and the reason: more than 2 GiB of local values or of variables of a group, the
+//! interpreter's wide mode (`passes::widen` makes a program of it), pointers to values of interface type whose memory is not known, and whatever only
+//! exists between the passes of autodiff.
 
 mod aggregate;
 mod atomic;

@@ -113,7 +113,10 @@ impl Turns {
         let threads = launch.program.threads;
         let count = threads.iter().map(|n| *n as usize).product();
         while self.owns.len() < count {
-            self.owns.push(Own::new(launch, shared));
+            let Some(own) = Own::new(launch, shared) else {
+                return Err(no_stack(launch, in_dispatch(group, [0; 3], threads)));
+            };
+            self.owns.push(own);
         }
         let mut running = Group { turns: self, launch, waiting: vec![], meeting: vec![], ended: None };
         let result = running.begin(group, output).and_then(|()| running.go_on(output));

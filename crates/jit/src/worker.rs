@@ -41,7 +41,8 @@ const DEEP_TRAIL: usize = 1 << 20;
 /// One core, with the memory of the group that it runs.
 pub(crate) struct Worker<'l> {
     pub launch: &'l Launch<'l>,
-    shared: Vec<(usize, Bytes)>,
+    /// None if there is too little memory for it.
+    shared: Option<Vec<(usize, Bytes)>>,
     /// What the running thread has, if threads do not wait for each other.
     own: Option<Own>,
     turns: Turns,
@@ -59,7 +60,8 @@ pub(crate) struct Own {
 }
 
 impl Own {
-    pub fn new(launch: &Launch<'_>, shared: &[(usize, Bytes)]) -> Own {
+    /// There may be too little memory for it.
+    pub fn new(launch: &Launch<'_>, shared: &[(usize, Bytes)]) -> Option<Own> {
         let program = launch.program;
         let mut globals = launch.globals.clone();
         let mut statics = Vec::new();
@@ -69,7 +71,7 @@ impl Own {
         }
         for (number, global) in program.globals.iter().enumerate() {
             if global.kind == MemoryKind::Static {
-                let memory = Bytes::zeroed(global.size as usize);
+                let memory = Bytes::try_zeroed(global.size as usize)?;
                 globals[number + 1] = Memory { address: memory.address(), len: 1, bytes: global.reach };
                 statics.push(memory);
             }
@@ -91,7 +93,7 @@ impl Own {
             }),
         };
         let state = State::new(launch);
-        Own { globals, _statics: statics, arena: Bytes::zeroed(arena as usize), host, state }
+        Some(Own { globals, _statics: statics, arena: Bytes::try_zeroed(arena as usize)?, host, state })
     }
 
     /// Makes it the thread of that number, which has not begun.
@@ -128,7 +130,7 @@ impl<'l> Worker<'l> {
     pub fn new(launch: &'l Launch<'l>, stack: usize) -> Worker<'l> {
         let globals = launch.program.globals.iter().enumerate();
         let shared = globals.filter(|(_, global)| global.kind == MemoryKind::Shared);
-        let shared = shared.map(|(number, global)| (number, Bytes::zeroed(global.size as usize)));
+        let shared = shared.map(|(number, global)| Some((number, Bytes::try_zeroed(global.size as usize)?)));
         Worker { launch, shared: shared.collect(), own: None, turns: Turns::default(), stack }
     }
 
@@ -138,11 +140,16 @@ impl<'l> Worker<'l> {
         if let Some(trap) = launch.control.ends() {
             return Err(program.stopped_at_start(trap, in_dispatch(group, [0; 3], program.threads)));
         }
-        self.shared.iter_mut().for_each(|(_, memory)| memory.clear());
+        let no_memory = || no_stack(launch, in_dispatch(group, [0; 3], program.threads));
+        let shared = self.shared.as_mut().ok_or_else(no_memory)?;
+        shared.iter_mut().for_each(|(_, memory)| memory.clear());
         if program.takes_turns {
-            return self.turns.run_group(launch, &self.shared, group, output);
+            return self.turns.run_group(launch, shared, group, output);
         }
-        let own = self.own.get_or_insert_with(|| Own::new(launch, &self.shared));
+        if self.own.is_none() {
+            self.own = Own::new(launch, shared);
+        }
+        let own = self.own.as_mut().ok_or_else(no_memory)?;
         let here = 0u8;
         own.state.stack_limit = match self.stack {
             0 => 0,

@@ -149,3 +149,24 @@ fn an_index_outside_is_a_value() {
     assert_eq!(stopped.outside, Some(Outside { index: 5, len: 5 }));
     assert_eq!(memory, [0.0, 1.0, 2.0, 3.0, 4.0]);
 }
+
+#[test]
+fn variables_that_no_machine_has_memory_for_are_refused() {
+    for (kind, size) in [("shared", 600_000_000), ("static", 600_000_000), ("static", i32::MAX)] {
+        let text = format!(
+            "global @out: rwbuffer<f32> param
+             global @all: ref<[f32; {size}]> {kind}
+             func @main(%i: u32) entry(8, 1, 1)(group_index) {{
+               %all: ref<[f32; {size}]> = global @all
+               %o: rwbuffer<f32> = global @out
+               %x: f32 = load %all [%i]
+               store %o, %x [%i]
+               return
+             }}"
+        );
+        let module = parse_module(&text).unwrap_or_else(|e| panic!("{e:?}"));
+        let entry = module.func_named("main".into()).expect("it is there");
+        let refused = Program::compile(&module, entry, Options::default()).err().expect("it is refused");
+        assert_eq!(refused.what, "more than 2 GiB of variables of a group");
+    }
+}

@@ -21,6 +21,7 @@
 //! | [`prints`](mod@prints) | replaces `printf` by stores to a buffer, for targets that cannot print |
 //! | [`columns`](mod@columns) | transposes matrices that the host stores column-major |
 //! | [`sums`](mod@sums) | replaces sums by structures, for targets without sums |
+//! | [`widen`](mod@widen) | replaces half and float by binary64, for finite differences |
 //! | [`exits`](mod@exits) | removes loops of one iteration, which unrolling and inlining create |
 //!
 //! Eight analyses serve these and other crates: [`thread_iterations`] bounds the iterations of a thread, [`effects`] summarizes what
@@ -85,3 +86,4 @@ mod types;
 pub mod uniform;
 pub mod unroll;
 pub mod watch;
+pub mod widen;

@@ -9,7 +9,7 @@
 use crate::effects::Effects;
 use crate::{
     checks, columns, counted, cse, dce, exits, fold, hoist, idle, inline, optimize, pointers, prints,
-    private_atomics, prune, resource_arrays, simplify, sink, sums, totals, unroll,
+    private_atomics, prune, resource_arrays, simplify, sink, sums, totals, unroll, widen,
 };
 use cotangent_ir::layout::Matrices;
 use cotangent_ir::{Func, Inline, Module, Types};
@@ -215,6 +215,13 @@ pub const IDLE: &Pass = &Pass {
     run: Run::Module(idle::idle),
 };
 
+/// Makes narrow floats wide ones.
+pub const WIDEN: &Pass = &Pass {
+    name: "widen",
+    does: "replaces half and float by binary64, on the copy that native code runs for finite differences",
+    run: Run::Module(widen::widen),
+};
+
 /// All passes of this crate: first those that [`optimize`](mod@crate::optimize) is made of.
 pub const PASSES: &[&Pass] = &[
     FOLD,
@@ -239,6 +246,7 @@ pub const PASSES: &[&Pass] = &[
     PRINTS,
     CHECKS,
     IDLE,
+    WIDEN,
 ];
 
 /// The passes within [`OPTIMIZE`], in the order in which they first run.

@@ -1,7 +1,7 @@
 //! Checks derivatives: compares every differentiable function of a module with finite differences.
 //!
 //! At each point ([`point`]), forward mode, reverse mode and central differences compute the Jacobian, all in the
-//! interpreter's wide mode. In addition to random points there are three where kinks are common: all zero, all one and all
+//! interpreter's wide mode, or by native code with the same bits if that takes long. In addition to random points there are three where kinks are common: all zero, all one and all
 //! one half. A point where the function is not finite, or traps, is replaced by another. Detached values are held constant,
 //! since their derivatives are dropped on purpose.
 //!

@@ -2,18 +2,18 @@
 //!
 //! The results get random cotangents, so that the dispatch computes one number: their inner product with the results. For each
 //! parameter, the derivative of that number along random directions is computed twice: from the gradient, and as a central
-//! difference of two dispatches. Everything runs in the interpreter's wide mode, where `float` is evaluated in double precision, so
-//! the difference has many correct digits. A direction in which differences of two widths disagree crosses a kink and is not judged.
+//! difference of two dispatches. Everything runs in double precision ([`double`](super::double)), so the difference has many correct
+//! digits. A direction in which differences of two widths disagree crosses a kink and is not judged.
 
+use super::double::{Double, Ended};
 use super::{make_shadows, numbers, seed};
 use crate::gradcheck::Random;
 use cotangent_base::{Scalar, Symbol};
-use cotangent_interp::{Interpreter, Options as Interpreting};
+use cotangent_ir::Type;
 use cotangent_ir::shader::ShaderShadow;
-use cotangent_ir::{FuncId, Type};
 use cotangent_lower::Lowered;
 use cotangent_runtime::path::{Leaf, leaves};
-use cotangent_runtime::{Data, Failure, Launch, Number, Params, Runner, Stopped};
+use cotangent_runtime::{Data, Failure, Number, Params, Stopped};
 use std::sync::Arc;
 
 /// Half the width of a difference, relative to the size of the number.
@@ -82,21 +82,21 @@ pub fn check(
         seed(derived, &mut params, shadow.of.as_str(), &list(&cotangent)?)?;
         cotangents.push((shadow.of, cotangent));
     }
-    let launched = launch(derived, params, options)?;
+    let launched = Double::new(derived).launch(&params, options)?;
+    let mut undifferentiated = Double::new(original);
     let base = set(original)?;
     let mut rows = vec![];
     for shadow in shadows.iter().filter(|shadow| shadow.read) {
-        let gradient = numbers(derived, &launched.params, shadow)?;
+        let gradient = launched.floats(shadow.name);
         let Some(leaves) = float_leaves(original, &base, shadow, gradient.len()) else { continue };
-        let value = |params: &Params| -> Result<f64, Stop> {
-            let ended = launch(original, params.clone(), options)?;
-            inner_product(original, &ended, &cotangents)
+        let mut value = |params: &Params| -> Result<f64, Stop> {
+            Ok(inner_product(&undifferentiated.launch(params, options)?, &cotangents))
         };
         let mut row = Row { name: shadow.of, agrees: true, judged: 0, error: 0.0, worst: (0.0, 0.0) };
         for _ in 0..options.samples {
             let direction: Vec<f64> = leaves.iter().map(|_| random.between((-1.0, 1.0))).collect();
-            let along =
-                |step: f64| difference(&base, shadow.of, &leaves, &direction, step, &gradient, &value);
+            let mut along =
+                |step: f64| difference(&base, shadow.of, &leaves, &direction, step, gradient, &mut value);
             let (expected, found, size) = along(STEP)?;
             let (narrow_expected, narrow, _) = along(STEP / 4.0)?;
             let scale = size.max(expected.abs()).max(found.abs()).max(1e-6);
@@ -123,7 +123,7 @@ fn difference(
     direction: &[f64],
     step: f64,
     gradient: &[f64],
-    value: &dyn Fn(&Params) -> Result<f64, Stop>,
+    value: &mut dyn FnMut(&Params) -> Result<f64, Stop>,
 ) -> Result<(f64, f64, f64), Stop> {
     let mut sides = [base.clone(), base.clone()];
     let (mut expected, mut size) = (0.0, 0.0f64);
@@ -157,48 +157,12 @@ fn list(numbers: &[f64]) -> Result<Data, cotangent_runtime::Error> {
     Ok(Data::Bytes(Some(Scalar::F64), bytes))
 }
 
-fn launch(lowered: &Arc<Lowered>, params: Params, options: &Options) -> Result<Runner<Interpreter>, Stop> {
-    let wide = Interpreting { wide: true, ..Interpreting::default() };
-    let backend = Arc::new(Interpreter::new(wide));
-    let entry: FuncId = lowered.entries[0];
-    let compiled = crate::compiled(lowered);
-    let mut runner = Runner::with_params(backend, compiled, params).map_err(Stop::Failure)?;
-    let launched = runner.launch_id(entry, options.groups, Launch::default()).map_err(Stop::Failure)?;
-    launched.ended.map_err(|stopped| Stop::Trap(Box::new(stopped)))?;
-    runner.download().map_err(Stop::Failure)?;
-    Ok(runner)
-}
-
 /// The inner product of the results with their cotangents, in double precision.
-fn inner_product(
-    lowered: &Lowered,
-    ended: &Runner<Interpreter>,
-    cotangents: &[(Symbol, Vec<f64>)],
-) -> Result<f64, Stop> {
-    let mut sum = 0.0;
-    for (name, cotangent) in cotangents {
-        let is_float = floats_of(lowered, *name);
-        let words = match ended.texture(name.as_str()) {
-            Ok(texture) => ended.backend().wide_texels(&texture),
-            Err(_) => ended.backend().wide_words(&ended.buffer(name.as_str()).map_err(Stop::Failure)?),
-        };
-        let floats = words.iter().zip(is_float.iter().cycle()).filter(|(_, is_float)| **is_float);
-        sum += floats.zip(cotangent).map(|((word, _), ct)| f64::from_bits(*word) * ct).sum::<f64>();
-    }
-    Ok(sum)
-}
-
-/// For each scalar of an element, whether it is a float.
-fn floats_of(lowered: &Lowered, name: Symbol) -> Vec<bool> {
-    let types = &lowered.module.types;
-    let ty = lowered.module.global_named(name).map(|global| lowered.module.globals[global].ty);
-    match ty.map(|ty| types.get(ty)) {
-        Some(Type::Buffer(elem, _)) => {
-            leaves(types, elem).iter().map(|leaf| leaf.scalar.is_float()).collect()
-        }
-        Some(Type::Opaque(_)) => vec![true],
-        _ => vec![],
-    }
+fn inner_product(ended: &Ended, cotangents: &[(Symbol, Vec<f64>)]) -> f64 {
+    let product = |name, cotangent: &[f64]| -> f64 {
+        ended.floats(name).iter().zip(cotangent).map(|(float, ct)| float * ct).sum()
+    };
+    cotangents.iter().map(|(name, cotangent)| product(*name, cotangent)).sum()
 }
 
 /// The floats of a parameter, in order, if the gradient has one number for each.

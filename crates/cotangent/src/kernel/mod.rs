@@ -9,6 +9,7 @@
 
 mod check;
 mod derive;
+mod double;
 pub mod sequence;
 
 pub use check::{Options, Row, Stop, check};

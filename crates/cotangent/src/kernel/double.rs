@@ -1,0 +1,177 @@
+//! Kernels in double precision: as native code of a copy in which half and float are binary64, or else in the interpreter's wide
+//! mode.
+
+use super::check::{Options, Stop};
+use cotangent_base::{Scalar, Symbol};
+use cotangent_interp::{Interpreter, Options as Interpreting};
+use cotangent_ir::{FuncId, Module, Ty, Type, Types, layout};
+use cotangent_jit::{Limits, Native};
+use cotangent_lower::Lowered;
+use cotangent_passes::calls::Calls;
+use cotangent_passes::widen::{refused, widen};
+use cotangent_runtime::path::{Leaf, leaves};
+use cotangent_runtime::{Compiled, Data, Failure, Launch, Launched, Number, Params, Runner};
+use std::sync::Arc;
+
+/// A kernel that is launched in double precision.
+pub(super) struct Double<'l> {
+    lowered: &'l Arc<Lowered>,
+    entry: FuncId,
+    native: Option<Runner<Native>>,
+}
+
+/// The floats of all writable parameters after a launch, in order.
+pub(super) struct Ended(Vec<(Symbol, Vec<f64>)>);
+
+impl Ended {
+    /// The floats of a parameter.
+    pub fn floats(&self, name: Symbol) -> &[f64] {
+        self.0.iter().find(|(other, _)| *other == name).map_or(&[], |(_, floats)| floats)
+    }
+}
+
+impl<'l> Double<'l> {
+    /// A program with one entry point.
+    pub fn new(lowered: &'l Arc<Lowered>) -> Self {
+        let entry = lowered.entries[0];
+        Double { lowered, entry, native: native(&lowered.module, entry) }
+    }
+
+    /// Launches it on these parameters.
+    pub fn launch(&mut self, params: &Params, options: &Options) -> Result<Ended, Stop> {
+        if let Some(runner) = &mut self.native
+            && give(&self.lowered.module, params, runner).is_some()
+        {
+            match finish(runner.launch_id(self.entry, options.groups, Launch::default())) {
+                Err(Stop::Failure(Failure::Refused(_))) => {}
+                ended => return ended.and_then(|()| native_floats(runner)),
+            }
+        }
+        self.native = None;
+        let wide = Interpreting { wide: true, ..Interpreting::default() };
+        let compiled = crate::compiled(self.lowered);
+        let runner = Runner::with_params(Arc::new(Interpreter::new(wide)), compiled, params.clone());
+        let mut runner = runner.map_err(Stop::Failure)?;
+        finish(runner.launch_id(self.entry, options.groups, Launch::default()))?;
+        interpreted_floats(&runner)
+    }
+}
+
+/// The program in binary64 as native code, if it can be expressed. On one core sums have one order.
+fn native(module: &Module, entry: FuncId) -> Option<Runner<Native>> {
+    if refused(module, &Calls::emitted(module).callees_first).is_some() {
+        return None;
+    }
+    let mut module = module.clone();
+    widen(&mut module);
+    let compiled = Compiled::new(module, cotangent_ir::shader::ShaderParams::default());
+    debug_assert!(compiled.module.funcs[entry].entry.is_some());
+    Runner::new(Arc::new(Native::new(Limits::default())), compiled).ok()
+}
+
+/// Gives the program in binary64 the parameters.
+fn give(narrow: &Module, params: &Params, runner: &mut Runner<Native>) -> Option<()> {
+    let module = runner.compiled().module.clone();
+    for (name, global, ty, bytes) in params.iter() {
+        let wide = module.globals[global].ty;
+        let bytes = match (narrow.types.get(ty), module.types.get(wide)) {
+            (Type::Opaque(_), _) => continue,
+            (Type::Buffer(ty, _), Type::Buffer(wide, _)) => {
+                let stride = layout::layout(&narrow.types, ty)?.size.max(1) as usize;
+                let values = Values::new((&narrow.types, ty), (&module.types, wide))?;
+                bytes.chunks_exact(stride).flat_map(|bytes| values.convert(bytes)).collect()
+            }
+            _ => Values::new((&narrow.types, ty), (&module.types, wide))?.convert(bytes),
+        };
+        runner.params.set(name.as_str(), &Data::Bytes(None, bytes)).ok()?;
+    }
+    Some(())
+}
+
+/// How values are converted from one type to another of the same form.
+struct Values {
+    scalars: Vec<(Leaf, Leaf)>,
+    size: usize,
+}
+
+impl Values {
+    fn new((from, ty): (&Types, Ty), (to, wide): (&Types, Ty)) -> Option<Values> {
+        let size = layout::layout(to, wide)?.size as usize;
+        // What a value of interface type holds is not known.
+        let scalars: Vec<_> = leaves(from, ty).into_iter().zip(leaves(to, wide)).collect();
+        (!has_sum(from, ty)).then_some(Values { scalars, size })
+    }
+
+    fn convert(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut to = vec![0; self.size];
+        for (old, new) in &self.scalars {
+            let size = old.scalar.bytes() as usize;
+            let number = &bytes[old.offset..old.offset + size];
+            match new.scalar {
+                Scalar::F64 => {
+                    let number = Number::read(old.scalar, number).as_f64();
+                    to[new.offset..new.offset + 8].copy_from_slice(&number.to_le_bytes());
+                }
+                _ => to[new.offset..new.offset + size].copy_from_slice(number),
+            }
+        }
+        to
+    }
+}
+
+fn has_sum(types: &Types, ty: Ty) -> bool {
+    match types.get(ty) {
+        Type::Sum(_) => true,
+        Type::Array(elem, _) => has_sum(types, elem),
+        Type::Struct(id) => types.struct_def(id).fields.iter().any(|field| has_sum(types, field.ty)),
+        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+        Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
+    }
+}
+
+fn finish(launched: Result<Launched, Failure>) -> Result<(), Stop> {
+    launched.map_err(Stop::Failure)?.ended.map_err(|stopped| Stop::Trap(Box::new(stopped)))
+}
+
+/// The element of a buffer, with its floats.
+fn floats_of(module: &Module, name: Symbol) -> Option<(Ty, Vec<Leaf>)> {
+    match module.types.get(module.globals[module.global_named(name)?].ty) {
+        Type::Buffer(elem, _) => Some((elem, leaves(&module.types, elem))),
+        _ => None,
+    }
+}
+
+fn native_floats(runner: &mut Runner<Native>) -> Result<Ended, Stop> {
+    runner.download().map_err(Stop::Failure)?;
+    let module = runner.compiled().module.clone();
+    let mut all = vec![];
+    for name in runner.params.writable() {
+        let Some((elem, leaves)) = floats_of(&module, name) else { continue };
+        let stride = layout::layout(&module.types, elem).map_or(1, |l| l.size.max(1)) as usize;
+        let floats: Vec<&Leaf> = leaves.iter().filter(|leaf| leaf.scalar.is_float()).collect();
+        let elements = runner.params.get(name.as_str())?.1.chunks_exact(stride);
+        let read = |bytes: &[u8], leaf: &Leaf| Number::read(leaf.scalar, &bytes[leaf.offset..]).as_f64();
+        let numbers = elements.flat_map(|bytes| floats.iter().map(move |leaf| read(bytes, leaf)));
+        all.push((name, numbers.collect()));
+    }
+    Ok(Ended(all))
+}
+
+fn interpreted_floats(runner: &Runner<Interpreter>) -> Result<Ended, Stop> {
+    let module = &runner.compiled().module;
+    let mut all = vec![];
+    for name in runner.params.writable() {
+        if let Ok(texture) = runner.texture(name.as_str()) {
+            let texels = runner.backend().wide_texels(&texture);
+            all.push((name, texels.iter().map(|word| f64::from_bits(*word)).collect()));
+            continue;
+        }
+        let (Some((_, leaves)), Ok(buffer)) = (floats_of(module, name), runner.buffer(name.as_str())) else {
+            continue;
+        };
+        let words = runner.backend().wide_words(&buffer);
+        let words = words.iter().zip(leaves.iter().cycle()).filter(|(_, leaf)| leaf.scalar.is_float());
+        all.push((name, words.map(|(word, _)| f64::from_bits(*word)).collect()));
+    }
+    Ok(Ended(all))
+}
