@@ -96,6 +96,8 @@ pub(crate) struct Body<'c, 'f, 'm> {
     /// Where the function ends that has stopped.
     stopped: Option<Block>,
     pub trail: Trail,
+    /// Room for calls of rare functions.
+    pub rare_room: Option<StackSlot>,
     pub span: Span,
 }
 
@@ -126,6 +128,7 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
             inlined: None,
             stopped: None,
             trail: Trail::default(),
+            rare_room: None,
             span: func.span,
         }
     }

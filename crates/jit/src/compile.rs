@@ -11,6 +11,7 @@ use cotangent_base::{Map, Set, Span, Symbol};
 use cotangent_ir::{
     Func, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, StructId, Trap, Ty, Type, layout,
 };
+use cotangent_maths::Rare;
 use cotangent_passes::place::Places;
 use cotangent_runtime::UnknownType;
 use cranelift_codegen::Context;
@@ -143,6 +144,8 @@ pub(crate) struct Compiler<'m> {
     pub places: Map<FuncId, Places>,
     pub natives: Map<FuncId, NativeId>,
     pub helpers: Map<Helper, NativeId>,
+    /// What calls rare functions.
+    pub rares: Map<Rare, NativeId>,
     pub recursive: Vec<FuncId>,
     /// The functions whose code is put in place of their calls.
     inlined: Set<FuncId>,
@@ -214,6 +217,7 @@ impl<'m> Compiler<'m> {
             places: Map::default(),
             natives: Map::default(),
             helpers: Map::default(),
+            rares: Map::default(),
             recursive: vec![],
             inlined: Set::default(),
             sites: vec![],
@@ -437,7 +441,7 @@ impl<'m> Compiler<'m> {
     }
 
     /// Compiles a function. Gives how much of the stack it takes.
-    fn build(
+    pub fn build(
         &mut self,
         native: NativeId,
         signature: Signature,

@@ -72,6 +72,7 @@ mod monitor;
 mod ops;
 mod pointer;
 mod points;
+mod rare;
 mod scalar;
 mod shape;
 mod state;

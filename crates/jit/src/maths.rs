@@ -1,7 +1,6 @@
 //! Compiles elementary functions of binary32 inline: [`cotangent_maths`] over Cranelift's instructions.
 
 use crate::body::Body;
-use crate::state::Helper;
 use cotangent_maths::{Machine, Rare};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value as Reg, types};
@@ -120,8 +119,8 @@ impl Machine for Inline<'_, '_, '_, '_> {
         body.b.ins().brif(is_usual, end, &[usual.into()], rare, &[]);
         body.b.switch_to_block(rare);
         body.b.set_cold_block(rare);
-        // Helpers are declared under names of their own, so declaring one cannot fail.
-        let found = body.helper(Helper::Rare(function), &[a, b]).ok().flatten().unwrap_or(usual);
+        let others = body.int(types::I32, 0b1110);
+        let found = body.call_rare(function, [a, b], usual, others);
         body.jump(end, &[found]);
         body.b.switch_to_block(end);
         body.b.block_params(end)[0]

@@ -6,8 +6,8 @@
 //! | in a row | vectors, if elements are next to each other, else scalars at fixed distances | the same |
 //! | any other | a scalar for each lane | the same |
 //!
-//! Indices in a row are checked by the first and the last. If one is outside, each lane is checked and reads or writes for itself;
-//! so it is for stores if a lane is not in the mask, or dead.
+//! Indices in a row are checked by the first and the last. If one is outside, each lane is checked and reads or writes for itself.
+//! In stores a lane that is not in the mask, or dead, writes to memory that nobody reads.
 
 use super::value::{Leaf, Leaves, Mask, Repr, Vector, native};
 use super::{LANES, Lanes, PARTS};
@@ -355,9 +355,7 @@ impl Lanes<'_, '_, '_> {
                 let (fast, slow) = (self.body.b.create_block(), self.body.b.create_block());
                 let end = self.body.b.create_block();
                 let (is_inside, first) = self.row_inside(&row, len);
-                let is_whole = self.is_whole();
-                let is_fast = self.body.b.ins().band(is_inside, is_whole);
-                self.body.b.ins().brif(is_fast, fast, &[], slow, &[]);
+                self.body.b.ins().brif(is_inside, fast, &[], slow, &[]);
                 self.body.b.switch_to_block(slow);
                 self.body.b.set_cold_block(slow);
                 let weight = self.cost.enter_cold();
@@ -380,7 +378,7 @@ impl Lanes<'_, '_, '_> {
                 let address = self.body.b.ins().iadd(base, at);
                 let access = Access::Row(address, stride * i64::from(row.step));
                 let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
-                self.write_whole(&access, ty, &leaves)?;
+                self.write(&access, ty, &leaves)?;
                 self.body.b.ins().jump(end, &[]);
                 self.body.b.switch_to_block(end);
                 Ok(())
@@ -399,19 +397,6 @@ impl Lanes<'_, '_, '_> {
         let storage = self.place_of(value)?;
         let scalars = self.scalars(ty)?;
         Ok((0..).zip(scalars).map(|(leaf, scalar)| self.leaf_in(storage, leaf, scalar)).collect())
-    }
-
-    /// Whether all lanes are here and live.
-    fn is_whole(&mut self) -> Reg {
-        let live = self.body.load_state(types::I32, at::LIVE);
-        let live = match self.mask {
-            Mask::Full => live,
-            Mask::Some(mask) => {
-                let bits = self.bits(mask);
-                self.body.b.ins().band(bits, live)
-            }
-        };
-        self.body.is_const(live, (1 << LANES) - 1)
     }
 
     /// The bits of the lanes that are here and live.
@@ -439,30 +424,32 @@ impl Lanes<'_, '_, '_> {
             self.body.b.switch_to_block(end);
             return Ok(());
         }
-        self.count_by_lane(2 * leaves.len());
-        let addresses = self.addresses(access);
+        if !matches!(access, Access::Row(..)) {
+            self.count_by_lane(2 * leaves.len());
+        }
         let (whole, part, end) =
             (self.body.b.create_block(), self.body.b.create_block(), self.body.b.create_block());
         let is_whole = self.body.is_const(active, (1 << LANES) - 1);
         self.body.b.ins().brif(is_whole, whole, &[], part, &[]);
         self.body.b.switch_to_block(whole);
-        for lane in Self::numbers() {
-            self.write_lane(addresses[lane], ty, leaves, lane)?;
-        }
+        self.write_whole(access, ty, leaves)?;
         self.body.b.ins().jump(end, &[]);
         self.body.b.switch_to_block(part);
-        for lane in Self::numbers() {
-            let (here, next) = (self.body.b.create_block(), self.body.b.create_block());
-            let bit = self.body.int(types::I32, 1 << lane);
-            let is_here = self.body.b.ins().band(active, bit);
-            self.body.b.ins().brif(is_here, here, &[], next, &[]);
-            self.body.b.switch_to_block(here);
-            self.write_lane(addresses[lane], ty, leaves, lane)?;
-            self.body.b.ins().jump(next, &[]);
-            self.body.b.switch_to_block(next);
-        }
+        self.write_some(access, ty, leaves, active)?;
         self.body.b.ins().jump(end, &[]);
         self.body.b.switch_to_block(end);
+        Ok(())
+    }
+
+    /// Writes leaves for some lanes, in order. The others write where nobody reads, which takes no branch.
+    fn write_some(&mut self, access: &Access, ty: Ty, leaves: &[Leaf], active: Reg) -> Result<()> {
+        let scratch = self.body.arena_address(self.scratch);
+        for (lane, address) in self.addresses(access).into_iter().enumerate() {
+            let bit = self.body.int(types::I32, 1 << lane);
+            let is_here = self.body.b.ins().band(active, bit);
+            let address = self.body.b.ins().select(is_here, address, scratch);
+            self.write_lane(address, ty, leaves, lane)?;
+        }
         Ok(())
     }
 

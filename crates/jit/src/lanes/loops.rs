@@ -34,6 +34,9 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value as Reg, types};
 use smallvec::SmallVec;
 
+/// Loops that together have at most so many iterations do not ask whether the program must end.
+const MOST_QUIET: u64 = 4096;
+
 impl Lanes<'_, '_, '_> {
     pub(super) fn while_loop(&mut self, data: &InstData) -> Result<()> {
         let func = self.body.func;
@@ -48,7 +51,7 @@ impl Lanes<'_, '_, '_> {
         self.body.jump(head, &first);
         self.body.b.switch_to_block(head);
         let given = self.body.b.block_params(head).to_vec();
-        self.body.count_step()?;
+        let quiet = self.poll(None)?;
         self.take(&func.regions[cond].args, &given)?;
         let (decided, run) = (self.body.block_with(&[types::I8]), self.body.b.create_block());
         self.depth += 1;
@@ -72,9 +75,25 @@ impl Lanes<'_, '_, '_> {
         self.depth -= 1;
         self.mask = before;
         self.loops.pop();
+        self.quiet = quiet;
         self.body.b.switch_to_block(end);
         let given = self.body.b.block_params(end).to_vec();
         self.take(&results, &given)
+    }
+
+    /// Sees at the head of a loop whether the program must end. Loops of few iterations by a constant do not ask. Gives what `quiet`
+    /// is after the loop.
+    fn poll(&mut self, count: Option<Reg>) -> Result<u64> {
+        let quiet = self.quiet;
+        let known = count.and_then(|n| self.known(n)).map(|n| u64::try_from(n as i32).unwrap_or(0).max(1));
+        self.quiet = match known.and_then(|n| quiet.checked_mul(n)).filter(|all| *all <= MOST_QUIET) {
+            Some(all) => all,
+            None => {
+                self.body.count_step()?;
+                1
+            }
+        };
+        Ok(quiet)
     }
 
     pub(super) fn for_loop(&mut self, data: &InstData, info: LoopInfo) -> Result<()> {
@@ -97,7 +116,7 @@ impl Lanes<'_, '_, '_> {
         self.body.jump(head, &first);
         self.body.b.switch_to_block(head);
         let given = self.body.b.block_params(head).to_vec();
-        self.body.count_step()?;
+        let quiet = self.poll(Some(n))?;
         self.take(&args, &given[1..])?;
         let (run, over) = (self.body.b.create_block(), self.body.b.create_block());
         let goes_on = self.body.b.ins().icmp(IntCC::SignedLessThan, given[0], n);
@@ -113,13 +132,14 @@ impl Lanes<'_, '_, '_> {
         self.depth += 1;
         let weight = self.cost.enter_loop(false);
         let known = self.ranges.len();
-        self.note_below(given[0], n);
+        self.note_below(given[0], n, true);
         self.region(body, &Yield::Round)?;
         self.ranges.truncate(known);
         self.cost.leave(weight);
         self.depth -= 1;
         self.mask = before;
         self.loops.pop();
+        self.quiet = quiet;
         self.body.b.switch_to_block(next);
         let carried = self.body.b.block_params(next).to_vec();
         let one = self.body.int(types::I32, 1);
@@ -187,7 +207,7 @@ impl Lanes<'_, '_, '_> {
         let live = self.of_bits(live);
         let here = self.and(here, live);
         self.mask = Mask::Some(here);
-        self.body.count_step()?;
+        let quiet = self.poll(None)?;
         let carried = self.slot_leaves(&masked.carried);
         let number = self.body.b.use_var(round);
         let k = match top {
@@ -216,6 +236,7 @@ impl Lanes<'_, '_, '_> {
         self.depth -= 1;
         self.loops.pop();
         self.landings.pop();
+        self.quiet = quiet;
         self.body.b.switch_to_block(masked.next);
         let one = self.body.int(types::I32, 1);
         let number = self.body.b.use_var(round);

@@ -1,9 +1,10 @@
-//! Elementary functions on four lanes: [`cotangent_maths`] over Cranelift's vectors.
+//! Elementary functions on all lanes: [`cotangent_maths`] over Cranelift's vectors.
 //!
-//! A binary64 for each of four lanes takes two vectors, of the first two lanes and of the last two.
+//! An operation is emitted for one vector after the other, so that a constant need not be kept for the second. A binary64 for each of
+//! four lanes takes two vectors, of the first two lanes and of the last two.
 
-use super::Lanes;
-use crate::state::Helper;
+use super::value::Vector;
+use super::{Lanes, PARTS};
 use cotangent_maths::{Machine, Rare};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{ConstantData, InstBuilder, Value as Reg, types};
@@ -28,11 +29,14 @@ impl<'l, 'c, 'f, 'm> Inline<'l, 'c, 'f, 'm> {
     }
 }
 
-/// Methods that are one instruction on their operands.
+/// The halves of binary64 of each vector.
+type Doubles = [[Reg; 2]; PARTS];
+
+/// Methods that are one instruction on each vector of their operands.
 macro_rules! instructions {
     ($($name:ident($($arg:ident),*) = $op:ident;)*) => {
-        $(fn $name(&mut self, $($arg: Reg),*) -> Reg {
-            self.lanes.body.b.ins().$op($($arg),*)
+        $(fn $name(&mut self, $($arg: Vector),*) -> Vector {
+            std::array::from_fn(|part| self.lanes.body.b.ins().$op($($arg[part]),*))
         })*
     };
 }
@@ -40,28 +44,28 @@ macro_rules! instructions {
 /// The same on both halves of binary64.
 macro_rules! doubles {
     ($($name:ident($($arg:ident),*) = $op:ident;)*) => {
-        $(fn $name(&mut self, $($arg: [Reg; 2]),*) -> [Reg; 2] {
-            [0, 1].map(|half| self.lanes.body.b.ins().$op($($arg[half]),*))
+        $(fn $name(&mut self, $($arg: Doubles),*) -> Doubles {
+            std::array::from_fn(|part| [0, 1].map(|half| self.lanes.body.b.ins().$op($($arg[part][half]),*)))
         })*
     };
 }
 
 impl Machine for Inline<'_, '_, '_, '_> {
-    type Float = Reg;
-    type Int = Reg;
-    type Truth = Reg;
-    type Double = [Reg; 2];
+    type Float = Vector;
+    type Int = Vector;
+    type Truth = Vector;
+    type Double = Doubles;
 
-    fn float(&mut self, value: f32) -> Reg {
-        self.lanes.floats(value)
+    fn float(&mut self, value: f32) -> Vector {
+        [self.lanes.floats(value); PARTS]
     }
-    fn int(&mut self, value: i32) -> Reg {
-        self.lanes.ints(value)
+    fn int(&mut self, value: i32) -> Vector {
+        [self.lanes.ints(value); PARTS]
     }
-    fn double(&mut self, value: f64) -> [Reg; 2] {
+    fn double(&mut self, value: f64) -> Doubles {
         let bits = value.to_bits();
         let words = [bits as u32, (bits >> 32) as u32];
-        [self.lanes.constant(types::F64X2, [words[0], words[1], words[0], words[1]]); 2]
+        [[self.lanes.constant(types::F64X2, [words[0], words[1], words[0], words[1]]); 2]; PARTS]
     }
 
     instructions! {
@@ -86,87 +90,83 @@ impl Machine for Inline<'_, '_, '_, '_> {
         double_sqrt(a) = sqrt;
     }
 
-    fn lt(&mut self, a: Reg, b: Reg) -> Reg {
-        self.lanes.body.b.ins().fcmp(FloatCC::LessThan, a, b)
+    fn lt(&mut self, a: Vector, b: Vector) -> Vector {
+        std::array::from_fn(|i| self.lanes.body.b.ins().fcmp(FloatCC::LessThan, a[i], b[i]))
     }
-    fn eq(&mut self, a: Reg, b: Reg) -> Reg {
-        self.lanes.body.b.ins().fcmp(FloatCC::Equal, a, b)
+    fn eq(&mut self, a: Vector, b: Vector) -> Vector {
+        std::array::from_fn(|i| self.lanes.body.b.ins().fcmp(FloatCC::Equal, a[i], b[i]))
     }
-    fn select(&mut self, cond: Reg, a: Reg, b: Reg) -> Reg {
-        self.lanes.blend(cond, a, b)
+    fn select(&mut self, cond: Vector, a: Vector, b: Vector) -> Vector {
+        self.lanes.blend_vector(cond, a, b)
     }
-    fn bits(&mut self, a: Reg) -> Reg {
-        self.lanes.body.vector_as(types::I32X4, a)
+    fn bits(&mut self, a: Vector) -> Vector {
+        a.map(|part| self.lanes.body.vector_as(types::I32X4, part))
     }
-    fn float_of_bits(&mut self, a: Reg) -> Reg {
-        self.lanes.body.vector_as(types::F32X4, a)
+    fn float_of_bits(&mut self, a: Vector) -> Vector {
+        a.map(|part| self.lanes.body.vector_as(types::F32X4, part))
     }
-    fn float_of(&mut self, a: Reg) -> Reg {
-        self.lanes.body.b.ins().fcvt_from_sint(types::F32X4, a)
+    fn float_of(&mut self, a: Vector) -> Vector {
+        a.map(|part| self.lanes.body.b.ins().fcvt_from_sint(types::F32X4, part))
     }
-    fn int_shl(&mut self, a: Reg, n: u32) -> Reg {
+    fn int_shl(&mut self, a: Vector, n: u32) -> Vector {
         let n = self.lanes.body.int(types::I32, n.into());
-        self.lanes.body.b.ins().ishl(a, n)
+        a.map(|part| self.lanes.body.b.ins().ishl(part, n))
     }
-    fn int_shr(&mut self, a: Reg, n: u32) -> Reg {
+    fn int_shr(&mut self, a: Vector, n: u32) -> Vector {
         let n = self.lanes.body.int(types::I32, n.into());
-        self.lanes.body.b.ins().sshr(a, n)
+        a.map(|part| self.lanes.body.b.ins().sshr(part, n))
     }
-    fn int_eq(&mut self, a: Reg, b: Reg) -> Reg {
-        self.lanes.body.b.ins().icmp(IntCC::Equal, a, b)
+    fn int_eq(&mut self, a: Vector, b: Vector) -> Vector {
+        std::array::from_fn(|i| self.lanes.body.b.ins().icmp(IntCC::Equal, a[i], b[i]))
     }
-    fn widen(&mut self, a: Reg) -> [Reg; 2] {
-        let upper = self.words(a, a, [2, 3, 2, 3]);
-        let upper = self.lanes.body.vector_as(types::F32X4, upper);
-        [self.lanes.body.b.ins().fvpromote_low(a), self.lanes.body.b.ins().fvpromote_low(upper)]
+    fn widen(&mut self, a: Vector) -> Doubles {
+        a.map(|part| {
+            let upper = self.words(part, part, [2, 3, 2, 3]);
+            let upper = self.lanes.body.vector_as(types::F32X4, upper);
+            [part, upper].map(|half| self.lanes.body.b.ins().fvpromote_low(half))
+        })
     }
-    fn narrow(&mut self, a: [Reg; 2]) -> Reg {
-        let halves = a.map(|half| self.lanes.body.b.ins().fvdemote(half));
-        let all = self.words(halves[0], halves[1], [0, 1, 4, 5]);
-        self.lanes.body.vector_as(types::F32X4, all)
+    fn narrow(&mut self, a: Doubles) -> Vector {
+        a.map(|part| {
+            let halves = part.map(|half| self.lanes.body.b.ins().fvdemote(half));
+            let all = self.words(halves[0], halves[1], [0, 1, 4, 5]);
+            self.lanes.body.vector_as(types::F32X4, all)
+        })
     }
-    fn double_select(&mut self, cond: Reg, a: [Reg; 2], b: [Reg; 2]) -> [Reg; 2] {
-        let masks = [self.words(cond, cond, [0, 0, 1, 1]), self.words(cond, cond, [2, 2, 3, 3])];
-        [0, 1].map(|half| self.lanes.blend(masks[half], a[half], b[half]))
+    fn double_select(&mut self, cond: Vector, a: Doubles, b: Doubles) -> Doubles {
+        std::array::from_fn(|i| {
+            let masks = [[0, 0, 1, 1], [2, 2, 3, 3]].map(|words| self.words(cond[i], cond[i], words));
+            std::array::from_fn(|half| self.lanes.blend(masks[half], a[i][half], b[i][half]))
+        })
     }
-    fn low_word(&mut self, a: [Reg; 2]) -> Reg {
-        self.words(a[0], a[1], [0, 2, 4, 6])
+    fn low_word(&mut self, a: Doubles) -> Vector {
+        a.map(|part| self.words(part[0], part[1], [0, 2, 4, 6]))
     }
-    fn high_word(&mut self, a: [Reg; 2]) -> Reg {
-        self.words(a[0], a[1], [1, 3, 5, 7])
+    fn high_word(&mut self, a: Doubles) -> Vector {
+        a.map(|part| self.words(part[0], part[1], [1, 3, 5, 7]))
     }
-    fn double_of_words(&mut self, low: Reg, high: Reg) -> [Reg; 2] {
-        let halves = [self.words(low, high, [0, 4, 1, 5]), self.words(low, high, [2, 6, 3, 7])];
-        halves.map(|half| self.lanes.body.vector_as(types::F64X2, half))
+    fn double_of_words(&mut self, low: Vector, high: Vector) -> Doubles {
+        std::array::from_fn(|i| {
+            let halves = [[0, 4, 1, 5], [2, 6, 3, 7]].map(|words| self.words(low[i], high[i], words));
+            halves.map(|half| self.lanes.body.vector_as(types::F64X2, half))
+        })
     }
 
-    /// Lanes that are not usual call, one after the other.
-    fn or_rare(&mut self, is_usual: Reg, usual: Reg, function: Rare, a: Reg, b: Reg) -> Reg {
+    /// Lanes that are not usual call, one after the other. What is usual must not be asked for.
+    fn or_rare(&mut self, is_usual: Vector, usual: Vector, function: Rare, a: Vector, b: Vector) -> Vector {
         let body = &mut self.lanes.body;
-        let (rare, end) = (body.b.create_block(), body.block_with(&[types::F32X4]));
-        let all = body.b.ins().vall_true(is_usual);
-        body.b.ins().brif(all, end, &[usual.into()], rare, &[]);
+        let (rare, end) = (body.b.create_block(), body.block_with(&[types::F32X4; PARTS]));
+        let both = is_usual[1..].iter().fold(is_usual[0], |all, part| body.b.ins().band(all, *part));
+        let all = body.b.ins().vall_true(both);
+        body.b.ins().brif(all, end, &usual.map(Into::into), rare, &[]);
         body.b.switch_to_block(rare);
         body.b.set_cold_block(rare);
-        let mut found = usual;
-        for lane in 0..4 {
-            // What is usual must not be asked for.
-            let (call, next) = (body.b.create_block(), body.block_with(&[types::F32X4]));
-            let is_usual = body.b.ins().extractlane(is_usual, lane);
-            body.b.ins().brif(is_usual, next, &[found.into()], call, &[]);
-            body.b.switch_to_block(call);
-            body.b.set_cold_block(call);
-            let [a, b] = [a, b].map(|vector| body.b.ins().extractlane(vector, lane));
-            // Helpers are declared under names of their own, so declaring one cannot fail.
-            let called = body.helper(Helper::Rare(function), &[a, b]).ok().flatten().unwrap_or(a);
-            let all = body.b.ins().insertlane(found, called, lane);
-            body.jump(next, &[all]);
-            body.b.switch_to_block(next);
-            body.b.set_cold_block(next);
-            found = body.b.block_params(next)[0];
-        }
-        body.jump(end, &[found]);
+        let found: Vector = std::array::from_fn(|i| {
+            let bits = body.b.ins().vhigh_bits(types::I32, is_usual[i]);
+            body.call_rare(function, [a[i], b[i]], usual[i], bits)
+        });
+        body.jump(end, &found);
         body.b.switch_to_block(end);
-        body.b.block_params(end)[0]
+        std::array::from_fn(|i| body.b.block_params(end)[i])
     }
 }

@@ -56,7 +56,10 @@ impl Lanes<'_, '_, '_> {
         let mut parts = [x[0][0]; PARTS];
         for (number, part) in parts.iter_mut().enumerate() {
             let element: SmallVec<[Reg; 3]> = x.iter().map(|vector| vector[number]).collect();
-            *part = self.part(op, scalar, &element)?;
+            *part = match self.part(op, scalar, &element)? {
+                Some(part) => part,
+                None => return Ok(Leaf::Each(self.elementary(op, &x)?)),
+            };
         }
         Ok(Leaf::Each(parts))
     }
@@ -140,15 +143,15 @@ impl Lanes<'_, '_, '_> {
         })))
     }
 
-    /// An operation on four lanes.
-    fn part(&mut self, op: Math, scalar: Scalar, x: &[Reg]) -> Result<Reg> {
+    /// An operation on four lanes, unless it is an elementary function.
+    fn part(&mut self, op: Math, scalar: Scalar, x: &[Reg]) -> Result<Option<Reg>> {
         if let Math::Eq | Math::Ne | Math::Lt | Math::Le | Math::Gt | Math::Ge = op {
-            return Ok(self.body.compare(op, scalar, x[0], x[1]));
+            return Ok(Some(self.body.compare(op, scalar, x[0], x[1])));
         }
         match scalar {
-            Scalar::F32 => self.float_part(op, x),
-            Scalar::Bool => Ok(self.bool_part(op, x)),
-            Scalar::I32 | Scalar::U32 => self.int_part(op, scalar, x),
+            Scalar::F32 => Ok(self.arithmetic(op, x)),
+            Scalar::Bool => Ok(Some(self.bool_part(op, x))),
+            Scalar::I32 | Scalar::U32 => Ok(Some(self.int_part(op, scalar, x)?)),
             _ => self.refuse("numbers that do not have 32 bits"),
         }
     }
@@ -190,12 +193,10 @@ impl Lanes<'_, '_, '_> {
         })
     }
 
-    fn float_part(&mut self, op: Math, x: &[Reg]) -> Result<Reg> {
-        if let Some(result) = self.arithmetic(op, x) {
-            return Ok(result);
-        }
+    /// A function of many instructions, on all lanes at once.
+    fn elementary(&mut self, op: Math, x: &[Vector]) -> Result<Vector> {
         let m = &mut Inline::new(self);
-        let result = match op {
+        Ok(match op {
             Math::Rsqrt => {
                 let wide = m.widen(x[0]);
                 let root = m.double_sqrt(wide);
@@ -224,8 +225,7 @@ impl Lanes<'_, '_, '_> {
             Math::Acosh => maths::acosh(m, x[0]),
             Math::Atanh => maths::atanh(m, x[0]),
             op => return self.refuse(&format!("`{}` on f32", op.name())),
-        };
-        Ok(result)
+        })
     }
 
     fn arithmetic(&mut self, op: Math, x: &[Reg]) -> Option<Reg> {

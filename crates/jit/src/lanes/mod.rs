@@ -115,6 +115,8 @@ pub(crate) struct Lanes<'c, 'f, 'm> {
     order: Order,
     /// Parts of the frame for the lanes of rows, with their sizes.
     rows: Vec<(StackSlot, u64)>,
+    /// How many iterations loops have together that do not ask whether the program must end.
+    quiet: u64,
     /// What is known of registers where code is emitted.
     ranges: Vec<rows::Range>,
     cost: Cost,
@@ -188,6 +190,7 @@ impl<'c, 'f, 'm> Lanes<'c, 'f, 'm> {
             loop_blocks: None,
             order: Order::default(),
             rows: vec![],
+            quiet: 1,
             ranges: vec![],
             cost: Cost::default(),
         };

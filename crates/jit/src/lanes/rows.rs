@@ -18,8 +18,15 @@ use smallvec::SmallVec;
 /// How deeply sums of sums are taken apart.
 const MOST_DEPTH: usize = 16;
 
-/// A register of 32 bits is between two bounds: the least and the greatest number.
-pub(super) type Range = (Reg, i64, i64);
+/// What is known of a register of 32 bits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    register: Reg,
+    least: i64,
+    greatest: i64,
+    /// Whether it holds in dead lanes, too.
+    is_sure: bool,
+}
 
 /// The indices of one or more accesses.
 #[derive(Clone, Debug)]
@@ -65,11 +72,20 @@ impl Lanes<'_, '_, '_> {
     /// Indices that begin with a register and grow by a number from lane to lane; nothing if lanes could meet.
     pub(super) fn row_of(&self, first: Reg, step: u32) -> Option<Row> {
         let mut row = Row { step, terms: SmallVec::new(), least: 0, greatest: 0 };
-        self.take_apart(&mut row, first, 1, 0);
+        self.take_apart(&mut row, first, 1, 0, false);
         row.terms.retain(|(_, factor)| *factor != 0);
         row.terms.sort_unstable();
         let is_fixed = row.terms.iter().all(|(register, _)| self.is_fixed(*register));
         (is_fixed && row.keeps_apart()).then_some(row)
+    }
+
+    /// The least and the greatest number that a register can be, if it is a sum of counters and constants.
+    pub(super) fn bounds_of(&self, register: Reg) -> Option<(i64, i64)> {
+        let mut row = Row { step: 1, terms: SmallVec::new(), least: 0, greatest: 0 };
+        self.take_apart(&mut row, register, 1, 0, true);
+        // Within these bounds, sums modulo 2^32 are sums.
+        let is_exact = 0 <= row.least && row.greatest <= i32::MAX.into();
+        (is_exact && row.terms.iter().all(|(_, factor)| *factor == 0)).then_some((row.least, row.greatest))
     }
 
     /// Whether a register has one value only while lanes run: it is set outside of loops.
@@ -83,11 +99,12 @@ impl Lanes<'_, '_, '_> {
         self.loop_blocks.is_none_or(|first| block.is_some_and(|block| block.index() < first))
     }
 
-    fn take_apart(&self, row: &mut Row, register: Reg, factor: u32, depth: usize) {
+    fn take_apart(&self, row: &mut Row, register: Reg, factor: u32, depth: usize, only_sure: bool) {
         let dfg = &self.body.b.func.dfg;
         let register = dfg.resolve_aliases(register);
-        let is_here = |range: &&Range| dfg.resolve_aliases(range.0) == register;
-        if let Some((_, least, greatest)) = self.ranges.iter().rfind(is_here) {
+        let is_here =
+            |range: &&Range| dfg.resolve_aliases(range.register) == register && (range.is_sure || !only_sure);
+        if let Some(Range { least, greatest, .. }) = self.ranges.iter().rfind(is_here) {
             return row.add_range(*least, *greatest, factor);
         }
         if let Some(n) = constant(dfg, register) {
@@ -97,29 +114,29 @@ impl Lanes<'_, '_, '_> {
             return row.add(register, factor);
         };
         let mut both = |a_factor: u32, b_factor: u32| {
-            self.take_apart(row, a, a_factor, depth + 1);
-            self.take_apart(row, b, b_factor, depth + 1);
+            self.take_apart(row, a, a_factor, depth + 1, only_sure);
+            self.take_apart(row, b, b_factor, depth + 1, only_sure);
         };
         match (opcode, constant(dfg, a), constant(dfg, b)) {
             (Opcode::Iadd, ..) => both(factor, factor),
             (Opcode::Isub, ..) => both(factor, factor.wrapping_neg()),
             (Opcode::Imul, _, Some(n)) => {
-                self.take_apart(row, a, factor.wrapping_mul(n as u32), depth + 1);
+                self.take_apart(row, a, factor.wrapping_mul(n as u32), depth + 1, only_sure);
             }
             (Opcode::Imul, Some(n), _) => {
-                self.take_apart(row, b, factor.wrapping_mul(n as u32), depth + 1);
+                self.take_apart(row, b, factor.wrapping_mul(n as u32), depth + 1, only_sure);
             }
             (Opcode::Ishl, _, Some(n)) => {
-                self.take_apart(row, a, factor.wrapping_shl(n as u32), depth + 1);
+                self.take_apart(row, a, factor.wrapping_shl(n as u32), depth + 1, only_sure);
             }
             _ => row.add(register, factor),
         }
     }
 
     /// Notes that a register is less than a number, as long as the region lasts whose code is emitted.
-    pub(super) fn note_below(&mut self, register: Reg, count: Reg) {
+    pub(super) fn note_below(&mut self, register: Reg, count: Reg, is_sure: bool) {
         if let Some(count) = constant(&self.body.b.func.dfg, count).filter(|count| *count > 0) {
-            self.ranges.push((register, 0, i64::from(count) - 1));
+            self.ranges.push(Range { register, least: 0, greatest: i64::from(count) - 1, is_sure });
         }
     }
 }

@@ -81,11 +81,22 @@ impl Lanes<'_, '_, '_> {
         Ok(())
     }
 
+    /// Whether an index is less than a constant length for all that counters of loops can be.
+    fn is_inside(&self, index: Reg, scalar: Scalar, len: Reg) -> bool {
+        let is_word = matches!(scalar, Scalar::I32 | Scalar::U32);
+        let len = self.known(len).filter(|_| is_word);
+        len.zip(self.bounds_of(index).filter(|_| is_word)).is_some_and(|(len, (_, most))| most < len.into())
+    }
+
     /// An index that is safe in all lanes, after the lanes have trapped for which it is not less than `len`.
     pub(super) fn checked(&mut self, index: Value, len: Reg) -> Result<Leaf> {
         let (leaf, scalar) = (self.leaf(index), self.body.scalar_of(index));
         if let Leaf::One(reg) = leaf {
-            self.note_below(reg, len);
+            if self.is_inside(reg, scalar, len) {
+                return Ok(Leaf::One(self.body.extended(reg, scalar)));
+            }
+            // If it is outside, lanes of a mask die, and the others go on.
+            self.note_below(reg, len, self.mask.is_full());
         }
         match (leaf, self.mask) {
             (Leaf::One(reg), Mask::Full) => {
