@@ -226,14 +226,16 @@ impl Types {
         self.numbers.clear();
         let mut new: EntityMap<Ty, Ty> = EntityMap::new();
         for ty in old.values() {
-            let of_numbers = ty.scalar().and_then(|scalar| ty.with_scalar(widened(scalar)));
-            let wide = of_numbers.unwrap_or(match *ty {
+            let wide = match *ty {
+                Type::Scalar(scalar) => Type::Scalar(widened(scalar)),
+                Type::Vector(scalar, n) => Type::Vector(widened(scalar), n),
+                Type::Matrix(scalar, rows, columns) => Type::Matrix(widened(scalar), rows, columns),
                 // The parts of a type were interned before it.
                 Type::Array(elem, n) => Type::Array(new[elem], n),
                 Type::Buffer(elem, access) => Type::Buffer(new[elem], access),
                 Type::Ref(inner) => Type::Ref(new[inner]),
-                ty => ty,
-            });
+                Type::Unit | Type::Struct(_) | Type::Sum(_) | Type::Opaque(_) => *ty,
+            };
             new.push(self.intern(wide));
         }
         for def in self.structs.values_mut() {

@@ -344,7 +344,9 @@ impl<'c, 'f, 'm> Body<'c, 'f, 'm> {
             (true, shape) => shape.leaves.saturating_mul(lanes::LEAF_BYTES),
             (false, shape) => shape.size.next_multiple_of(16),
         };
-        let sizes: Vec<u64> = wanted.iter().map(|(_, value)| size(*value)).collect();
+        // Processors take a load for one of what was just stored a multiple of 4 KiB away, and wait.
+        let apart = |size: u64| if size > 0 && size.is_multiple_of(4096) { size + 64 } else { size };
+        let sizes: Vec<u64> = wanted.iter().map(|(_, value)| apart(size(*value))).collect();
         let total: u64 = sizes.iter().sum();
         // What is inlined needs little, and the arena is taken where the function begins.
         let in_arena = total > MOST_OF_FRAME && self.end.is_none() || self.arena.is_some();

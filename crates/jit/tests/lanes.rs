@@ -1,9 +1,11 @@
 //! Threads side by side: which thread is reported, groups that lanes do not fill, branches and loops that lanes leave apart. What must
 //! come out is derived by hand. `run.rs` compares whole programs with the interpreter.
 
+use cotangent_base::Scalar;
+use cotangent_ir::eval::Eval;
 use cotangent_ir::shader::ShaderParams;
 use cotangent_ir::text::parse_module;
-use cotangent_ir::{Global, Trap, Type};
+use cotangent_ir::{Const, Global, Math, Trap, Type};
 use cotangent_jit::{LaneChoice, Limits, Native, Options, Program, Stopped};
 use cotangent_runtime::{Argument, Arguments, Backend, Compiled, Element, Launch, Outside};
 use std::sync::Arc;
@@ -229,5 +231,40 @@ fn threads_that_meet_at_elements_run_one_by_one() {
         let program = Program::compile(&module, entry, options).unwrap_or_else(|e| panic!("{e}"));
         let refused = program.no_lanes().expect("it does not run in lanes");
         assert_eq!(refused.what, "memory that threads read and write, in lanes");
+    }
+}
+
+/// Of the arguments of a vector some are so large that a function is called for them: results are those that `eval` defines, and
+/// near those of the host's library.
+#[test]
+fn lanes_with_large_arguments_call_and_the_others_do_not() {
+    let arguments = [0.5, 1e7, -2.0, -3e30, 999_999.0, 7.0, f32::MAX, 1e6];
+    for (op, math, host) in [
+        ("sin", Math::Sin, f64::sin as fn(f64) -> f64),
+        ("cos", Math::Cos, f64::cos),
+        ("tan", Math::Tan, f64::tan),
+    ] {
+        let text = format!(
+            "global @out: rwbuffer<i32> param
+             func @main(%thread: u32x3) entry(8, 1, 1)(dispatch_thread_id) {{
+               %t: u32 = extract %thread [0]
+               %out: rwbuffer<i32> = global @out
+               %bits: i32 = load %out [%t]
+               %x: f32 = bitcast %bits
+               %y: f32 = {op} %x
+               %found: i32 = bitcast %y
+               store %out, %found [%t]
+               return
+             }}"
+        );
+        let mut memory = arguments.map(|x: f32| x.to_bits() as i32);
+        run(&text, &mut memory).unwrap();
+        for (x, bits) in arguments.into_iter().zip(memory) {
+            let found = f32::from_bits(bits as u32);
+            let defined = Eval::default().math(math, Scalar::F32, &[Const::float(x.into())]);
+            assert_eq!(defined, Ok(Const::float(found.into())), "{op}({x})");
+            let expected = host(x.into());
+            assert!((f64::from(found) - expected).abs() <= 3e-7 * expected.abs(), "{op}({x}) is {found}");
+        }
     }
 }
