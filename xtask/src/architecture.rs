@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn headers_list_the_files() {
-        for name in ["sema", "lower", "passes", "autodiff", "emit-c"] {
+        for name in ["sema", "lower", "passes", "autodiff", "emit-c", "emit-slang"] {
             let lib =
                 std::fs::read_to_string(crate::root().join("crates").join(name).join("src/lib.rs")).unwrap();
             assert_eq!(unlisted(&lib), [""; 0], "{name}");

@@ -1,10 +1,15 @@
 //! Reports the cost of a backward derivative: what it stores between the two passes, and what it recomputes.
 //!
 //! Input: the functions that [`reverse`](crate::reverse) wrote. The report therefore describes the code that runs, not the
-//! plan of `checkpoint`.
+//! plan of `checkpoint`. [`growth`] adds up what is kept as a formula in trip counts.
+
+mod growth;
+
+pub use growth::{Growth, Term};
 
 use crate::driver::Context;
 use crate::kind::{Kind, kind, reads_as};
+use crate::reverse::Parts;
 use cotangent_base::{EntitySet, Set, Span, Symbol};
 use cotangent_ir::layout::layout;
 use cotangent_ir::{Again, Effect, Func, FuncId, Inst, Module, Op, Step, Ty, Type, Value, ValueDef, text};
@@ -17,12 +22,30 @@ pub struct Report {
     pub kept: Vec<Kept>,
     /// The size of the context in bytes, laid out as in C.
     pub bytes: u64,
+    /// What the backward pass takes from its caller, which has it or keeps it for each call.
+    pub taken: Vec<Taken>,
     /// What the backward pass computes again.
     pub repeated: Vec<Repeated>,
     /// The instructions of the pass that computes the values; 0 if there is nothing to compute first.
     pub primal_instructions: usize,
     /// The instructions of the pass that computes the gradient.
     pub backward_instructions: usize,
+}
+
+impl Report {
+    /// What is kept, as a formula in trip counts.
+    pub fn growth(&self) -> Growth {
+        Growth::of(self)
+    }
+}
+
+/// A parameter that the backward pass reads.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// Its name.
+    pub name: Symbol,
+    /// Its size in bytes.
+    pub bytes: u64,
 }
 
 /// A field of a context.
@@ -34,10 +57,25 @@ pub struct Kept {
     pub ty: String,
     /// Its size in bytes.
     pub bytes: u64,
+    /// The size of what is kept per iteration of all loops around.
+    pub each: u64,
+    /// The loops around it, outermost first.
+    pub loops: Vec<Loop>,
+    /// What the callee keeps per call, if it is the context of a call. A report that would get too long leaves it out.
+    pub parts: Vec<Kept>,
     /// Where the value is computed.
     pub span: Span,
     /// Why it is not computed again.
     pub why: Why,
+}
+
+/// A loop that keeps something in each iteration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loop {
+    /// Where it is.
+    pub span: Span,
+    /// How many iterations the context has room for.
+    pub room: u32,
 }
 
 /// Why a value is kept.
@@ -93,8 +131,9 @@ pub fn report(cx: &Context<'_>, request: FuncId) -> Report {
     let (primal, backward) = (&funcs[parts.primal], &funcs[parts.backward]);
     let runs_first = callees(&funcs[request]).contains(&parts.primal);
     Report {
-        kept: parts.context.map_or_else(Vec::new, |context| kept(cx, primal, context)),
+        kept: parts.context.map_or_else(Vec::new, |context| kept(cx, primal, context, &mut { MOST_FIELDS })),
         bytes: parts.context.map_or(0, |context| bytes(cx.module, context)),
+        taken: taken(cx.module, &funcs[request], parts),
         repeated: repeated(cx.module, backward, parts.cotangents),
         primal_instructions: if runs_first { primal.all_insts().len() } else { 0 },
         backward_instructions: backward.all_insts().len(),
@@ -105,19 +144,45 @@ fn bytes(module: &Module, ty: Ty) -> u64 {
     layout(&module.types, ty).map_or(0, |l| l.size.into())
 }
 
-fn kept(cx: &Context<'_>, primal: &Func, context: Ty) -> Vec<Kept> {
+/// A report lists at most so many fields, so that calls of calls of calls end.
+const MOST_FIELDS: usize = 1000;
+
+/// The parameters that the backward function takes besides the context and the cotangents.
+fn taken(module: &Module, request: &Func, parts: &Parts) -> Vec<Taken> {
+    let names = request.sig.inputs().map(|param| param.name);
+    let inputs = module.funcs[parts.of].sig.inputs().zip(&parts.needed).zip(names);
+    let read = inputs.filter(|((_, needed), _)| **needed);
+    read.map(|((param, _), name)| Taken { name, bytes: bytes(module, param.ty) }).collect()
+}
+
+/// The fields of `context`, which `primal` fills; at most so many as are `left`.
+fn kept(cx: &Context<'_>, primal: &Func, context: Ty, left: &mut usize) -> Vec<Kept> {
     let module = &*cx.module;
     let Type::Struct(id) = module.types.get(context) else { return Vec::new() };
     let fields = module.types.struct_def(id).fields.iter().enumerate();
+    if fields.len() > *left {
+        *left = 0;
+        return Vec::new();
+    }
+    *left -= fields.len();
     let field = |(i, field): (usize, &cotangent_ir::StructField)| {
         let value = stored_value(primal, context, i as u32);
+        let known = cx.reverse.field(context, i as u32);
+        let each = known.map_or(field.ty, |known| known.each);
+        let loops: &[(Span, u32)] = known.map_or(&[], |known| &known.loops);
         Kept {
             name: field.name,
             ty: text::print_type(&module.types, field.ty),
             bytes: bytes(module, field.ty),
+            each: bytes(module, each),
+            loops: loops.iter().map(|&(span, room)| Loop { span, room }).collect(),
+            parts: cx
+                .reverse
+                .keeper(each)
+                .map_or_else(Vec::new, |callee| kept(cx, &module.funcs[callee], each, left)),
             span: value.map_or(primal.span, |v| span_of(primal, v)),
             why: match value {
-                Some(_) if cx.reverse.is_trip_count(context, i as u32) => Why::Trips,
+                Some(_) if known.is_some_and(|known| known.is_trip_count) => Why::Trips,
                 Some(value) => why(cx, primal, value),
                 None => Why::Cheaper,
             },

@@ -43,6 +43,7 @@ fn is_linear(program: &dyn Fn(u32) -> String, bytes_per_n: u64, fixed: u64) {
         n * factor
     );
     for (report, n) in [(&small_report, n), (&large_report, n * factor)] {
+        assert_eq!(report.growth().most(), report.bytes, "{}", report.growth().formula());
         let expected = bytes_per_n * u64::from(n);
         assert!(
             (expected..=expected + fixed).contains(&report.bytes),
@@ -245,6 +246,41 @@ fn a_report_tells_effects_from_loads() {
     let trio = Trio::parse(text, Prefer::Auto);
     let whys: Vec<Why> = trio.report.kept.iter().map(|k| k.why).collect();
     assert_eq!(whys, [Why::Effect, Why::Loaded], "{:?}", trio.report.kept);
+}
+
+/// Each call of `g` stores two floats per iteration of its loop, and `f` calls it once per iteration of its own, twice.
+#[test]
+fn a_report_adds_up_what_calls_keep() {
+    let text = format!(
+        "{LIBRARY}
+        func @g(%x: f32) -> f32 inline(never) differentiable(backward) {{
+          %n: i32 = const 4
+          %r: f32 = for %n (%x) body(%i: i32, %y: f32) {{
+            %s: f32 = call @sin(%y)
+            yield %s
+          }}
+          return %r
+        }}
+        func @f(%x: f32) -> f32 differentiable(backward) {{
+          %n: i32 = const 8
+          %r: f32 = for %n (%x) body(%i: i32, %y: f32) {{
+            %a: f32 = call @g(%y)
+            %b: f32 = mul %a, %a
+            yield %b
+          }}
+          return %r
+        }}"
+    );
+    let trio = Trio::parse(&text, Prefer::Auto);
+    trio.check(&mut Random::new(3), 1e-6);
+    let growth = trio.report.growth();
+    assert_eq!(growth.most(), trio.report.bytes);
+    let calls: Vec<_> = trio.report.kept.iter().filter(|kept| kept.why == Why::Call).collect();
+    assert_eq!(calls.len(), 1, "{:?}", trio.report.kept);
+    // By hand: what `g` stores per iteration is one float, the cosine; `f` keeps the result of `g` for the product.
+    let parts: Vec<u64> = calls[0].parts.iter().map(|part| part.bytes).collect();
+    assert_eq!((calls[0].bytes, parts), (128, vec![16]));
+    assert_eq!(growth.formula(), "4*n1 + 4*n1*n2");
 }
 
 #[test]

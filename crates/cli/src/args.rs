@@ -29,6 +29,8 @@ pub enum Command {
     Check(Check),
     /// Compile to a target language or the IR.
     Compile(Compile),
+    /// Print the derivative of a function as Slang.
+    Derivative(Derivative),
     /// Show what the backward pass of a function stores.
     Report(Report),
     /// Show what a host needs: parameters, bindings, layouts, entry points, context sizes.
@@ -428,6 +430,31 @@ pub struct Compile {
 }
 
 #[derive(Args, Debug)]
+pub struct Derivative {
+    #[command(flatten)]
+    pub source: Source,
+    /// The function: `energy`, `Ray.at`, one overload `f(float2)`, an instance `sum<float, 3>`.
+    #[arg(long = "fn", value_name = "NAME")]
+    pub function: String,
+    /// The derivative: `bwd_diff` or `fwd_diff` of the function.
+    #[arg(long, value_enum, default_value = "bwd")]
+    pub mode: DerivativeMode,
+    /// The output file; `-` is stdout.
+    #[arg(short, value_name = "OUT", default_value = "-")]
+    pub output: String,
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum DerivativeMode {
+    /// Reverse mode.
+    Bwd,
+    /// Forward mode.
+    Fwd,
+}
+
+#[derive(Args, Debug)]
 pub struct Report {
     #[command(flatten)]
     pub source: Source,
@@ -439,6 +466,9 @@ pub struct Report {
     pub entry: Option<String>,
     #[arg(long, value_enum, default_value = "text")]
     pub format: Format,
+    /// Write the report to this file as a page: the source with the bytes stored for each line.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<String>,
 }
 
 #[derive(Args, Debug)]

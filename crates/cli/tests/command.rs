@@ -636,3 +636,54 @@ fn the_language_version_is_for_files_that_do_not_say_theirs() {
     let marked = folder.file("marked.slang", "#language slang 2018\nstruct B { int x; }\nstruct D : B { }\n");
     assert_eq!(run("check", &marked, "--language 2026").status.code(), Some(0));
 }
+
+const DECAY: &str = "[Differentiable]
+float decay(float x, float k)
+{
+    float y = x;
+    for (int i = 0; i < 16; i++)
+        y = sin(y) * k < 2 ? sin(y) * k : y;
+    return y;
+}
+";
+
+#[test]
+fn a_report_is_a_page_that_needs_nothing_else() {
+    let folder = Folder::new("page");
+    let file = folder.file("decay.slang", DECAY);
+    let page = folder.path("report.html");
+    let output = run("report", &file, &format!("--fn decay --html {page}"));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(output.stdout.is_empty());
+    let page = std::fs::read_to_string(page).unwrap();
+    // The line of the loop's body with its bytes, in escaped text; the formula; all policies.
+    assert!(page.contains("y = sin(y) * k &lt; 2 ? sin(y) * k : y;"), "{page}");
+    for part in ["*n</code>", "(neither)", "recompute", "checkpoint", "decay.slang:5:5"] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    assert!(!page.contains("src=") && !page.contains("href="), "{page}");
+    let output = run("report", &file, "--fn decay --format json");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let total = report["bytes"].as_u64().unwrap();
+    assert!(page.contains(&format!("<b>{total} bytes</b>")), "{page}");
+    let kept: u64 = report["kept"].as_array().unwrap().iter().map(|k| k["bytes"].as_u64().unwrap()).sum();
+    assert_eq!(kept, total);
+    assert_eq!(report["loops"][0]["room"], 16);
+    assert_eq!(report["policies"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_printed_derivative_is_written_to_a_file_and_compiles() {
+    let folder = Folder::new("derivative");
+    let file = folder.file("decay.slang", DECAY);
+    for (mode, name) in [("bwd", "decay_bwd_diff"), ("fwd", "decay_fwd_diff")] {
+        let text = folder.path("derivative.slang");
+        let output = run("derivative", &file, &format!("--fn decay --mode {mode} -o {text}"));
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert!(std::fs::read_to_string(&text).unwrap().contains(name));
+        let output = run("check", &text, "--deny-warnings");
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    }
+    let output = run("derivative", &file, "--fn other");
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+}

@@ -43,6 +43,7 @@ pub fn all() -> impl Iterator<Item = Code> {
         cotangent_autodiff::codes::CODES,
         cotangent_emit_c::codes::CODES,
         cotangent_emit_naga::codes::CODES,
+        cotangent_emit_slang::codes::CODES,
         cotangent_interp::CODES,
         cotangent_jit::CODES,
     ];

@@ -94,6 +94,7 @@
 mod codes;
 mod costs;
 pub mod cuda;
+mod derivative;
 mod disk;
 mod function_names;
 pub mod gpu;

@@ -50,7 +50,8 @@ pub(super) fn extract(
     cx.module.funcs[request] = func;
     cx.reverse.rough.push(request);
     let cotangents = given.cotangents.len();
-    let parts = Parts { primal: halves.primal, context: halves.context, backward, cotangents };
+    let (of, primal, needed) = (halves.func, halves.primal, halves.needed.clone());
+    let parts = Parts { of, needed, primal, context: halves.context, backward, cotangents };
     cx.reverse.parts.insert(request, parts);
 }
 

@@ -3,10 +3,10 @@
 use super::custom_needs::needs;
 use super::fold_factors::fold_factors;
 use super::repeat::Root;
-use super::{Key, recursive, require_backward, two_steps};
+use super::{Kept, Key, recursive, require_backward, two_steps};
 use crate::checkpoint::induction::of_counted_loops;
 use crate::checkpoint::nest::init_of;
-use crate::checkpoint::{self, Callee, Plan, Residual, checkpoint};
+use crate::checkpoint::{self, Callee, Field, Plan, Residual, checkpoint};
 use crate::driver::{Context, Reported};
 
 use crate::linearize::{Linearized, linearize};
@@ -169,12 +169,18 @@ fn run_checkpoint(
 /// Separates the halves.
 fn run_unzip(cx: &mut Context<'_>, func: FuncId, whole: Whole<'_>) -> Unzipped {
     let name = cx.module.funcs[func].name;
-    cx.watch.begin(UNZIP, || whole.linearized.func.size());
+    let body = &whole.linearized.func;
+    cx.watch.begin(UNZIP, || body.size());
+    let kept = |field: &Field| Kept {
+        is_trip_count: matches!(field.residual, Residual::Trips(_)),
+        each: field.ty,
+        loops: field.loops.iter().map(|(inst, room)| (body.insts[*inst].span, *room)).collect(),
+    };
+    let fields: Vec<Kept> = whole.plan.fields.iter().map(kept).collect();
     let halves = unzip(cx.module, name, whole);
     if let Some(context) = halves.context {
-        let fields = (0..).zip(&whole.plan.fields);
-        let counts = fields.filter(|(_, field)| matches!(field.residual, Residual::Trips(_)));
-        cx.reverse.trip_counts.extend(counts.map(|(number, _)| (context, number)));
+        let numbered = (0..).zip(fields);
+        cx.reverse.fields.extend(numbered.map(|(number, kept)| ((context, number), kept)));
     }
     cx.watch.end(|| halves.primal.size() + halves.linear.func.size());
     cx.after(UNZIP, &halves.primal, None);

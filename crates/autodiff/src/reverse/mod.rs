@@ -68,8 +68,8 @@ pub struct Cache {
     certain: Map<(FuncId, OutputMask), TangentMask>,
     steep: Map<FuncId, bool>,
     backward: Map<(FuncId, Seeds), FuncId>,
-    /// The fields of contexts that hold trip counts of loops.
-    trip_counts: Set<(Ty, u32)>,
+    /// What is known of the fields of contexts.
+    fields: Map<(Ty, u32), Kept>,
     /// What each request consists of.
     parts: Map<FuncId, Parts>,
     /// What functions cost.
@@ -97,9 +97,23 @@ struct Recursive {
     source: bool,
 }
 
+/// What is known of a field of a context, beyond its type.
+pub(crate) struct Kept {
+    /// Whether it is the trip count of a loop.
+    pub is_trip_count: bool,
+    /// The type of what it holds, per iteration.
+    pub each: Ty,
+    /// The loops around what it holds, outermost first, and how many iterations each has room for.
+    pub loops: Vec<(Span, u32)>,
+}
+
 /// What a backward derivative that was generated consists of.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Parts {
+    /// The function it is the derivative of.
+    pub of: FuncId,
+    /// Which of that function's inputs the second function takes.
+    pub needed: InputMask,
     /// The function that runs first.
     pub primal: FuncId,
     /// What that hands on, unless it is nothing.
@@ -136,8 +150,8 @@ impl Cache {
     }
 
     /// What `request` consists of, if it was generated.
-    pub(crate) fn parts(&self, request: FuncId) -> Option<Parts> {
-        self.parts.get(&request).copied()
+    pub(crate) fn parts(&self, request: FuncId) -> Option<&Parts> {
+        self.parts.get(&request)
     }
 
     /// Whether `ty` is what some primal half keeps.
@@ -145,9 +159,14 @@ impl Cache {
         self.halves.values().any(|halves| halves.context == Some(ty))
     }
 
-    /// Whether that field of a context holds the trip count of a loop.
-    pub(crate) fn is_trip_count(&self, context: Ty, field: u32) -> bool {
-        self.trip_counts.contains(&(context, field))
+    /// The primal half that keeps such a context.
+    pub(crate) fn keeper(&self, context: Ty) -> Option<FuncId> {
+        self.halves.values().find(|halves| halves.context == Some(context)).map(|halves| halves.primal)
+    }
+
+    /// What is known of a field of a context.
+    pub(crate) fn field(&self, context: Ty, field: u32) -> Option<&Kept> {
+        self.fields.get(&(context, field))
     }
 
     /// Whether `func` is the linear half of something.

@@ -25,7 +25,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     let program = Session::new(loader).program(&request);
     let roots = match &args.derivative {
         Some(derivative) => {
-            super::derivative::roots(&program, derivative, &args.wrt, args.along_x, args.deterministic)?
+            super::derivative_roots::roots(&program, derivative, &args.wrt, args.along_x, args.deterministic)?
         }
         None if args.entry.is_empty() => Roots::Module,
         None => Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect()),

@@ -1,40 +1,24 @@
-//! The derivative that `--derivative NAME:MODE` asks for.
+//! `cotangent derivative`: prints the derivative of a function as Slang.
 
-use crate::report::Failure;
+use super::INTERPRETED;
+use crate::args::{Derivative, DerivativeMode};
+use crate::output::{print, write};
+use crate::report::{Failure, finish};
 use cotangent::ir::Mode;
-use cotangent::{KernelRoot, Program, Roots, Symbol};
+use cotangent::{Session, Symbol};
 
-/// What to compile for `main:bwd` or `f:fwd`: the derivative of a kernel if the name is that of an entry point, otherwise of a function.
-pub fn roots(
-    program: &Program,
-    text: &str,
-    wrt: &[String],
-    along_x: bool,
-    deterministic: bool,
-) -> Result<Roots, Failure> {
-    let (name, mode) = text.rsplit_once(':').unwrap_or((text, ""));
-    let mode = match mode {
-        "fwd" => Mode::Forward,
-        "bwd" => Mode::Backward,
-        _ => return Err(Failure::Usage(format!("--derivative takes NAME:fwd or NAME:bwd, not `{text}`"))),
+pub fn derivative(args: &Derivative) -> Result<(), Failure> {
+    let loader = args.source.search.loader()?;
+    let mut request = args.source.request()?;
+    request.options.target = Some(INTERPRETED);
+    let mode = match args.mode {
+        DerivativeMode::Fwd => Mode::Forward,
+        DerivativeMode::Bwd => Mode::Backward,
     };
-    if program.has_entry(name) {
-        return Ok(Roots::Kernel(KernelRoot {
-            entry: Symbol::new(name),
-            mode,
-            wrt: names(wrt),
-            results: None,
-            along_x: along_x || deterministic,
-            deterministic,
-        }));
+    let program = Session::new(loader).program(&request);
+    let text = finish(program.derivative(Symbol::new(&args.function), mode), args.format)?;
+    match args.output.as_str() {
+        "-" => print(&text),
+        path => write(path, text.as_bytes()),
     }
-    if !wrt.is_empty() {
-        return Err(Failure::Usage(format!("--wrt needs an entry point, and `{name}` is not one")));
-    }
-    Ok(Roots::Derivatives { func: Symbol::new(name), modes: vec![mode] })
-}
-
-/// The names of a list; none if nothing is listed.
-pub fn names(list: &[String]) -> Option<Vec<Symbol>> {
-    (!list.is_empty()).then(|| list.iter().map(|name| Symbol::new(name)).collect())
 }

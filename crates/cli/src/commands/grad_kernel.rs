@@ -1,7 +1,7 @@
 //! `cotangent grad --entry` and `cotangent gradcheck --entry`: derivatives of whole kernels.
 
 use super::INTERPRETED;
-use super::derivative::names;
+use super::derivative_roots::names;
 use super::run::{groups, number};
 use super::set::{set_all, setting};
 use crate::args::{Format, Grad, GradMode, Gradcheck, Source};

@@ -3,6 +3,7 @@
 mod check;
 mod compile;
 mod derivative;
+mod derivative_roots;
 #[cfg(feature = "gpu")]
 mod device;
 mod explain;
@@ -32,6 +33,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
         Command::Compile(args) => compile::compile(&args),
+        Command::Derivative(args) => derivative::derivative(&args),
         Command::Report(args) => report::report(&args),
         Command::Reflect(args) => reflect::reflect(&args),
         #[cfg(feature = "gpu")]

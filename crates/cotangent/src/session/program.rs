@@ -191,6 +191,21 @@ impl Program {
         })
     }
 
+    /// The derivative of a function as Slang, in a module of its own.
+    pub fn derivative(&self, func: Symbol, mode: Mode) -> Answer<String> {
+        self.ask(|telling| {
+            let roots = Roots::Derivatives { func, modes: vec![mode] };
+            let memory = Memory::Rows(self.request.options.matrices);
+            let stage = self.optimized(roots, memory, telling)?;
+            crate::derivative::print(&stage.lowered, mode, &self.sources()).or_else(|refusal| {
+                let mut refused = Diagnostics::new();
+                refused.push(*refusal);
+                telling.tell(&refused)?;
+                Err(Stop::Errors)
+            })
+        })
+    }
+
     /// What a host must know about the program, for one target.
     pub fn reflect(&self, roots: Roots, target: Target) -> Answer<Reflection> {
         self.ask(|telling| {

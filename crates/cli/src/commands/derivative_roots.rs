@@ -1,0 +1,40 @@
+//! The derivative that `--derivative NAME:MODE` asks for.
+
+use crate::report::Failure;
+use cotangent::ir::Mode;
+use cotangent::{KernelRoot, Program, Roots, Symbol};
+
+/// What to compile for `main:bwd` or `f:fwd`: the derivative of a kernel if the name is that of an entry point, otherwise of a function.
+pub fn roots(
+    program: &Program,
+    text: &str,
+    wrt: &[String],
+    along_x: bool,
+    deterministic: bool,
+) -> Result<Roots, Failure> {
+    let (name, mode) = text.rsplit_once(':').unwrap_or((text, ""));
+    let mode = match mode {
+        "fwd" => Mode::Forward,
+        "bwd" => Mode::Backward,
+        _ => return Err(Failure::Usage(format!("--derivative takes NAME:fwd or NAME:bwd, not `{text}`"))),
+    };
+    if program.has_entry(name) {
+        return Ok(Roots::Kernel(KernelRoot {
+            entry: Symbol::new(name),
+            mode,
+            wrt: names(wrt),
+            results: None,
+            along_x: along_x || deterministic,
+            deterministic,
+        }));
+    }
+    if !wrt.is_empty() {
+        return Err(Failure::Usage(format!("--wrt needs an entry point, and `{name}` is not one")));
+    }
+    Ok(Roots::Derivatives { func: Symbol::new(name), modes: vec![mode] })
+}
+
+/// The names of a list; none if nothing is listed.
+pub fn names(list: &[String]) -> Option<Vec<Symbol>> {
+    (!list.is_empty()).then(|| list.iter().map(|name| Symbol::new(name)).collect())
+}

@@ -1,0 +1,66 @@
+//! A report as text.
+
+use super::Shown;
+use cotangent::Sources;
+use cotangent::report::{Kept, Report as Costs};
+
+pub fn text(shown: &Shown<'_>) -> String {
+    let Shown { function, costs, sources, .. } = shown;
+    let mut out = format!("{function}: the backward pass stores {} bytes\n", costs.bytes);
+    costs.kept.iter().for_each(|kept| line(&mut out, kept, sources, 0));
+    out += &growth(costs, sources);
+    if !costs.taken.is_empty() {
+        let taken = costs.taken.iter().map(|t| format!("{} ({} bytes)", t.name, t.bytes));
+        out += &format!("\nand takes from its caller {}\n", taken.collect::<Vec<_>>().join(", "));
+    }
+    let values = if costs.repeated.len() == 1 { "value" } else { "values" };
+    out += &format!("\nand recomputes {} {values}\n", costs.repeated.len());
+    for repeated in &costs.repeated {
+        out += &format!("  {} at {}\n", repeated.name, sources.place(repeated.span));
+    }
+    let (primal, backward) = (costs.primal_instructions, costs.backward_instructions);
+    out += &format!("\n{primal} instructions compute the values, {backward} the gradient\n");
+    out + &policies(shown)
+}
+
+/// A field, and under it the parts of what a call keeps.
+fn line(out: &mut String, kept: &Kept, sources: &Sources, depth: usize) {
+    let (place, why, indent) = (sources.place(kept.span), kept.why.text(), 2 * depth + 8);
+    *out += &format!("  {:>indent$} bytes  {}: {}  at {place} ({why})\n", kept.bytes, kept.name, kept.ty);
+    kept.parts.iter().for_each(|part| line(out, part, sources, depth + 1));
+}
+
+/// The formula, if loops play a part in it.
+fn growth(costs: &Costs, sources: &Sources) -> String {
+    let growth = costs.growth();
+    if growth.loops.is_empty() {
+        return String::new();
+    }
+    let loops = growth.loops.iter().enumerate().map(|(number, l)| {
+        let (name, place) = (growth.name(number), sources.place(l.span));
+        format!("{name} iterations of the loop at {place} (at most {})", l.room)
+    });
+    let loops = loops.collect::<Vec<_>>();
+    match &loops[..] {
+        [only] => format!("         = {} bytes for {only}\n", growth.formula()),
+        _ => format!(
+            "         = {} bytes for\n             {}\n",
+            growth.formula(),
+            loops.join("\n             ")
+        ),
+    }
+}
+
+/// What other policies would give, if that is something else.
+fn policies(shown: &Shown<'_>) -> String {
+    let differs = |costs: &Costs| costs.bytes != shown.costs.bytes || costs.repeated != shown.costs.repeated;
+    let others = shown.policies.iter().filter(|(_, costs)| differs(costs));
+    let lines = others.map(|(name, costs)| {
+        let (bytes, again) = (costs.bytes, costs.repeated.len());
+        let instructions = costs.primal_instructions + costs.backward_instructions;
+        let flag = name.map_or("without --prefer".to_string(), |name| format!("--prefer {name}"));
+        format!("  {bytes:>8} bytes  {flag}: {again} recomputed, {instructions} instructions\n")
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() { lines } else { format!("\nother policies store\n{lines}") }
+}
