@@ -25,6 +25,9 @@ pub(crate) struct LoopFrame {
 const BREAK: i32 = 1;
 const CONTINUE: i32 = 2;
 
+/// Expressions that nest deeper get a name: a reader of WGSL may refuse some hundred parentheses.
+const MOST_DEPTH: u32 = 40;
+
 impl FuncEmitter<'_, '_> {
     /// Emits the instructions of a region, its exit included.
     pub fn region(&mut self, region: Region) -> Result<()> {
@@ -75,6 +78,13 @@ impl FuncEmitter<'_, '_> {
             Op::Global(global) => self.global(*global)?,
             Op::Atomic(atomic) => Place::Expr(self.atomic(data, atomic)?),
             Op::Wave(kind) => Place::Expr(self.wave(data, *kind)?),
+            // A variable of the program that was not assigned is zero, as on the interpreter; nobody looks at others.
+            Op::Undef if self.func.values[data.results[0]].name.is_none() => {
+                match self.shared_variable(data.results[0])? {
+                    Some(var) => Place::Var(var),
+                    None => Place::Expr(self.operation(data)?),
+                }
+            }
             Op::Math(_)
             | Op::Const(_)
             | Op::Zero
@@ -116,8 +126,14 @@ impl FuncEmitter<'_, '_> {
         let Place::Expr(handle) = place else { return Ok(()) };
         if let Some(name) = self.name_of(*result) {
             self.out.named_expressions.insert(handle, name);
-        } else if self.invariants.contains(result) && matches!(self.places[result], Place::Expr(_)) {
+            return Ok(());
+        }
+        let depth = 1 + data.operands.iter().filter_map(|v| self.depths.get(v)).max().copied().unwrap_or(0);
+        let is_expr = matches!(self.places[result], Place::Expr(_));
+        if is_expr && (self.invariants.contains(result) || depth > MOST_DEPTH) {
             self.out.named_expressions.entry(handle).or_insert_with(|| "t".to_string());
+        } else if is_expr {
+            self.depths.insert(*result, depth);
         }
         Ok(())
     }

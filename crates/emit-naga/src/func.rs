@@ -36,6 +36,8 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     pub indexed: Set<Value>,
     /// Values that are computed before a loop and used in it.
     pub invariants: Set<Value>,
+    /// How deep the expression of a value nests, unless it has a name.
+    pub depths: Map<Value, u32>,
     /// Values of parameters that are read part by part, where the parts are used.
     pub parted: Set<Value>,
     /// Variables that were read in this block or one around it, and not written since.
@@ -72,6 +74,7 @@ impl<'m> Emitter<'m> {
             variables: Map::default(),
             indexed: indexed(func),
             invariants: invariants(func),
+            depths: Map::default(),
             parted,
             loaded: Map::default(),
             span: func.span,

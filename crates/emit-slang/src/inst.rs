@@ -91,7 +91,7 @@ impl FuncEmitter<'_, '_> {
         }
         let zero = self.zero(self.func.ty(value))?;
         match zero.is_list() {
-            true => self.from_list(value, zero),
+            true => self.start_with_list(value, zero),
             false => self.made(value, zero),
         }
     }
@@ -101,11 +101,11 @@ impl FuncEmitter<'_, '_> {
         let parts: Vec<Expr> = data.operands.iter().map(|v| self.value(*v)).collect();
         let texts: Vec<&str> = parts.iter().map(|p| p.text.as_str()).collect();
         let list = Expr::of(format!("{{ {} }}", texts.join(", ")), 0, &parts);
-        self.from_list(data.results[0], list)
+        self.start_with_list(data.results[0], list)
     }
 
     /// A list stands only where a variable begins.
-    fn from_list(&mut self, value: Value, list: Expr) -> Result<()> {
+    fn start_with_list(&mut self, value: Value, list: Expr) -> Result<()> {
         if self.uses(value) == 0 {
             return Ok(());
         }
@@ -186,7 +186,7 @@ impl FuncEmitter<'_, '_> {
     /// Adds a value to a place, part by part.
     fn add(&mut self, place: &str, value: &str, ty: Ty) -> Result<()> {
         match self.e.module.types.get(ty) {
-            Type::Scalar(s) if s == cotangent_base::Scalar::Bool => {}
+            Type::Scalar(cotangent_base::Scalar::Bool) | Type::Unit => {}
             Type::Scalar(s) if types::is_small(s) => {
                 let name = types::scalar(s);
                 self.line(&format!("{place} = {name}({place} + {value});"));
@@ -211,7 +211,6 @@ impl FuncEmitter<'_, '_> {
                     self.add(&format!("{place}.{field}"), &format!("{value}.{field}"), ty)?;
                 }
             }
-            Type::Unit => {}
             Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => {
                 return self.e.refuse(self.span, "a sum of such values is not supported");
             }

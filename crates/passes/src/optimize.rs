@@ -3,7 +3,7 @@
 //! [`tidy`] is a cheap cleanup that runs after every pass that generates code. [`optimize`] is the full list, for a finished
 //! module. Both take the passes from the [table](crate::pass) and run them through a [`Watch`].
 
-use crate::calls::Calls;
+use crate::calls::{Calls, callees};
 use crate::effects::Effects;
 use crate::inline::{inline_known, is_single_exit};
 use crate::pass::{
@@ -11,7 +11,9 @@ use crate::pass::{
 };
 use crate::types::holds_handle;
 use crate::watch::Watch;
-use cotangent_ir::{Func, Inline, Module, Types};
+use cotangent_base::{Map, Set, Symbol};
+use cotangent_ir::layout::layout;
+use cotangent_ir::{Func, FuncId, Inline, Module, Ty, Types};
 
 /// What [`tidy`] runs, in order.
 const TIDY: &[&Pass] = &[FOLD, SIMPLIFY, CSE, DCE];
@@ -63,7 +65,7 @@ fn each(
 
 /// Optimizes every function of a module, when all derivatives have been taken.
 ///
-/// Small functions are inlined, callees first, then loops of one iteration become choices, loops that count become
+/// Small functions are inlined, and those that are called in one place and are passed much; callees first, then loops of one iteration become choices, loops that count become
 /// counted, and invariant code leaves them. Functions that nobody calls any more stay: only the caller knows which
 /// ones the host may start.
 pub fn optimize(module: &mut Module, watch: &mut Watch) {
@@ -89,11 +91,36 @@ fn inline_small(module: &mut Module, watch: &mut Watch) {
     watch.begin(INLINE, || module.size());
     let Calls { recursive, callees_first } = Calls::of(module);
     let types = module.types.clone();
+    let once = called_once(module);
     for func in callees_first {
-        inline_known(module, func, &recursive, &|callee| is_worth_inlining(&types, callee));
+        let want = |callee: &Func| {
+            is_worth_inlining(&types, callee) || once.contains(&callee.name) && passes_much(&types, callee)
+        };
+        inline_known(module, func, &recursive, &want);
     }
     watch.end(|| module.size());
     watch.after_module(INLINE, module);
+}
+
+/// The functions that are called in one place only. Each has a name of its own.
+fn called_once(module: &Module) -> Set<Symbol> {
+    let mut calls: Map<FuncId, u32> = Map::default();
+    for func in module.funcs.values() {
+        callees(func).into_iter().for_each(|callee| *calls.entry(callee).or_default() += 1);
+    }
+    let once = calls.into_iter().filter(|(_, count)| *count == 1);
+    once.map(|(callee, _)| module.funcs[callee].name).collect()
+}
+
+/// More bytes than this are better not passed by value.
+const MUCH: u32 = 64;
+
+/// Whether a function takes or gives a large value, as the halves of a derivative do with their context. In line, its parts are
+/// variables of the caller.
+fn passes_much(types: &Types, callee: &Func) -> bool {
+    let is_large = |ty: Ty| layout(types, ty).is_none_or(|layout| layout.size > MUCH);
+    let mut passed = callee.sig.inputs().map(|p| p.ty).chain(callee.sig.outputs().map(|o| o.ty));
+    callee.inline != Inline::Never && is_single_exit(callee) && passed.any(is_large)
 }
 
 /// Inlines functions that take buffers or pointers, so that accesses name their memory. Functions with derivatives of their own stay.
