@@ -34,8 +34,11 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// A macro and its value.
+type Define = (String, String);
+
 /// The macros, the function and the point of a law: `//grad: -D N=2 f(x=3) = 18`.
-fn parse(line: &str) -> Option<(Vec<(String, String)>, &str, &str)> {
+fn parse(line: &str) -> Option<(Vec<Define>, &str, &str)> {
     let mut rest = line.strip_prefix("//grad:").or_else(|| line.strip_prefix("//kink:"))?.trim();
     let mut defines = vec![];
     while let Some(more) = rest.strip_prefix("-D ") {
@@ -75,7 +78,7 @@ fn hold(request: &Request, function: &str, point: &str, mode: Mode) -> Result<()
         let name = name.rsplit(' ').next()?;
         (!line.starts_with([' ', '/']) && name.contains(suffix)).then(|| Symbol::new(name))
     };
-    let name = text.lines().filter_map(named).last().ok_or_else(|| format!("no derivative in\n{text}"))?;
+    let name = text.lines().rev().find_map(named).ok_or_else(|| format!("no derivative in\n{text}"))?;
     let compiled = again.compile(Roots::Function(name)).accept();
     let compiled = compiled.map_err(|rejected| format!("{}\n{text}", rejected.complaints))?;
     let functions = Functions::of(&lowered, &[mode]);
