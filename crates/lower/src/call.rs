@@ -125,7 +125,6 @@ impl Frame<'_, '_> {
         inputs: Vec<Value>,
         no_diff: bool,
     ) -> (Option<Value>, Vec<Value>) {
-        let (callee, inputs) = if no_diff { (callee, inputs) } else { self.with_pairs(callee, inputs) };
         let sig = self.lowerer.module.funcs[callee].sig.clone();
         // What is only treated as differentiable gives constants, as if it were called under `no_diff`.
         let constant = self.lowerer.module.funcs[callee].diff.constant;

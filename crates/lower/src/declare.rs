@@ -35,6 +35,8 @@ pub(crate) struct SourceParam {
     pub diff: bool,
     /// Whether it is a pointer to the argument.
     pub by_ref: bool,
+    /// Whether it is marked `no_diff`.
+    pub no_diff: bool,
     /// If it says where derivatives are kept, the type of its pair.
     pub pair: Option<hir::Ty>,
 }
@@ -42,7 +44,8 @@ pub(crate) struct SourceParam {
 impl SourceParam {
     /// One that is given by value.
     fn input(name: &str, ty: hir::Ty, diff: bool) -> Self {
-        SourceParam { name: Symbol::new(name), ty, dir: ir::Dir::In, diff, by_ref: false, pair: None }
+        let name = Symbol::new(name);
+        SourceParam { name, ty, dir: ir::Dir::In, diff, by_ref: false, no_diff: false, pair: None }
     }
 }
 
@@ -64,6 +67,7 @@ impl Lowerer<'_> {
                 Some((entry::declare_derived(self, func, mode), SourceSig::default()))
             }
             Origin::Request(mode, of) => diff::request(self, mode, of),
+            Origin::Companions(..) => None,
             Origin::Frozen(of) => Some(self.declare_frozen(of)),
             Origin::Deferred(deferred) => self.declare_deferred(deferred),
             Origin::Init(global, args) => {
@@ -173,23 +177,23 @@ impl Lowerer<'_> {
         let special = self.queries.diff_of(func) != self.queries.program.funcs[func.func].diff;
         if let Some(this) = this {
             let dir = if this.mutating { ir::Dir::InOut } else { ir::Dir::In };
-            let no_diff = this.no_diff || !special && !self.queries.sees_derivatives(func.func, this.ty);
+            let unseen = !special && !self.queries.sees_derivatives(func.func, this.ty);
             let ty = self.queries.subst(this.ty, &subst);
-            let param = self.source_param(Symbol::new("this"), ty, dir, no_diff);
-            sig.params.push(SourceParam { by_ref: this.by_ref, ..param });
+            let param = self.source_param(Symbol::new("this"), ty, dir, this.no_diff || unseen);
+            sig.params.push(SourceParam { by_ref: this.by_ref, no_diff: this.no_diff, ..param });
         }
         for hir::Param { name, ty, dir, by_ref, no_diff, .. } in params {
-            let no_diff = no_diff || !special && !self.queries.sees_derivatives(func.func, ty);
+            let unseen = !special && !self.queries.sees_derivatives(func.func, ty);
             let ty = self.queries.subst(ty, &subst);
             let Some(elements) = self.pack_elements(ty) else {
-                let param = self.source_param(name, ty, ir_dir(dir), no_diff);
-                sig.params.push(SourceParam { by_ref, ..param });
+                let param = self.source_param(name, ty, ir_dir(dir), no_diff || unseen);
+                sig.params.push(SourceParam { by_ref, no_diff, ..param });
                 continue;
             };
             for (i, ty) in elements.into_iter().enumerate() {
                 let name = Symbol::new(&format!("{name}_{i}"));
-                let param = self.source_param(name, ty, ir_dir(dir), no_diff);
-                sig.params.push(param);
+                let param = self.source_param(name, ty, ir_dir(dir), no_diff || unseen);
+                sig.params.push(SourceParam { no_diff, ..param });
             }
         }
         if let Some(error) = throws.and_then(|error| self.queries.optional_of(error)) {
@@ -208,7 +212,7 @@ impl Lowerer<'_> {
     fn source_param(&mut self, name: Symbol, ty: hir::Ty, dir: ir::Dir, no_diff: bool) -> SourceParam {
         let diff = !no_diff && self.queries.differential(ty).is_some();
         let pair = if no_diff || dir != ir::Dir::In { None } else { self.queries.pointer_pair(ty) };
-        SourceParam { name, ty, dir, diff, by_ref: false, pair }
+        SourceParam { name, ty, dir, diff, by_ref: false, no_diff, pair }
     }
 
     /// The same signature in types of the IR.

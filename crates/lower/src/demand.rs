@@ -60,9 +60,8 @@ impl Lowerer<'_> {
                 self.demand_customs(id, order);
                 self.spread_demand(id);
             }
-            Origin::DerivedEntry(..) | Origin::Init(..) | Origin::Deferred(_) | Origin::Frozen(_) => {
-                self.spread_demand(id)
-            }
+            Origin::DerivedEntry(..) | Origin::Init(..) | Origin::Deferred(_) => self.spread_demand(id),
+            Origin::Frozen(_) | Origin::Companions(..) => self.spread_demand(id),
         }
         true
     }

@@ -251,6 +251,7 @@ fn backward(lowerer: &mut Lowerer<'_>, sig: &SourceSig) -> Option<SourceSig> {
             dir: Dir::In,
             diff,
             by_ref: false,
+            no_diff: false,
             pair: None,
         });
     }

@@ -44,8 +44,6 @@ pub(crate) struct Frame<'a, 'c> {
     pub by_ref: EntitySet<LocalId>,
     /// Variables whose address is taken, which are in memory of the thread.
     pub pinned: EntitySet<LocalId>,
-    /// The pairs of values that say where derivatives are kept.
-    pub pairs: Map<Value, Value>,
     /// The counters of buffers that the function is given.
     pub counters: Counters,
     /// For a function of the library, where the program calls it first: errors inside are reported there.
@@ -76,7 +74,6 @@ impl<'a, 'c> Frame<'a, 'c> {
             types: Map::default(),
             by_ref: EntitySet::new(),
             pinned: EntitySet::new(),
-            pairs: Map::default(),
             counters: Counters::new(),
             site,
             numbers: Map::default(),

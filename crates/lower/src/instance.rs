@@ -12,6 +12,7 @@ use crate::declare::SourceSig;
 use crate::demand::Demands;
 use crate::dispatch::Deferred;
 use crate::func::Frame;
+use crate::pairing::Pairing;
 use crate::roots::Options;
 use crate::sums::Sums;
 use crate::types::TypeCache;
@@ -51,6 +52,8 @@ pub(crate) enum Origin {
     Frozen(ir::FuncId),
     /// A function that depends on all members of an interface type.
     Deferred(Deferred),
+    /// A copy of a function that also takes where the derivatives of those inputs are whose bits are set.
+    Companions(ir::FuncId, u64),
 }
 
 /// The state of lowering a program.
@@ -96,6 +99,8 @@ pub(crate) struct Lowerer<'c> {
     pub specialized: Vec<(GlobalId, ir::Global)>,
     /// Functions with a variable whose address is taken, with where that is declared.
     pub pinned: Vec<(ir::FuncId, Span)>,
+    /// Functions that take values which say where derivatives are.
+    pub pairing: Pairing,
 }
 
 impl<'c> Lowerer<'c> {
@@ -126,6 +131,7 @@ impl<'c> Lowerer<'c> {
             refused: Vec::new(),
             pinned: Vec::new(),
             specialized: Vec::new(),
+            pairing: Pairing::default(),
         }
     }
 
@@ -152,7 +158,7 @@ impl<'c> Lowerer<'c> {
             } else if let Some((origin, id)) = self.missing.pop_front() {
                 self.define(origin, id);
                 self.spread_demand(id);
-            } else if !self.meet_demand() && !self.seal() {
+            } else if !self.meet_demand() && !self.seal() && !self.pair_next() {
                 return;
             }
         }
@@ -209,6 +215,30 @@ impl<'c> Lowerer<'c> {
         Some(id)
     }
 
+    /// Adds a function that was made here.
+    pub fn adopt(&mut self, origin: Origin, func: ir::Func) -> ir::FuncId {
+        let id = self.module.add_func(func);
+        self.functions.insert(origin, id);
+        self.origins.insert(id, origin);
+        id
+    }
+
+    /// Whether bodies are missing.
+    pub fn has_missing(&self) -> bool {
+        !self.missing.is_empty()
+    }
+
+    /// Notes of a function what was noted of the one whose body it has.
+    pub fn take_notes(&mut self, from: ir::FuncId, to: ir::FuncId) {
+        if let Some(counters) = self.passed.get(&from) {
+            self.passed.insert(to, counters.clone());
+        }
+        let pinned: Vec<_> = self.pinned.iter().filter(|(id, _)| *id == from).cloned().collect();
+        self.pinned.extend(pinned.into_iter().map(|(_, span)| (to, span)));
+        let refused: Vec<_> = self.refused.iter().filter(|(id, ..)| *id == from).cloned().collect();
+        self.refused.extend(refused.into_iter().map(|(_, span, what)| (to, span, what)));
+    }
+
     /// Where a function comes from.
     pub fn origin_of(&self, id: ir::FuncId) -> Origin {
         self.origins[&id]
@@ -254,7 +284,7 @@ impl<'c> Lowerer<'c> {
                 Some(*func)
             }
             Origin::DerivedEntry(..) | Origin::Field(..) | Origin::Synth(..) | Origin::Init(..) => None,
-            Origin::Request(..) | Origin::Frozen(_) | Origin::Deferred(_) => None,
+            Origin::Request(..) | Origin::Frozen(_) | Origin::Deferred(_) | Origin::Companions(..) => None,
         }
     }
 
@@ -320,14 +350,14 @@ impl<'c> Lowerer<'c> {
                 Some(_) => self.internal(self.module.funcs[id].span, "an operation on memory is given none"),
                 None => Frame::define(self, id, func),
             },
-            Origin::Paired(func) => Frame::define_paired(self, id, func),
+            Origin::Paired(func) => self.pair_later(id, func),
             Origin::Entry(func) => entry::define(self, id, func),
             Origin::DerivedEntry(mode, func) => entry::define_derived(self, id, func, mode),
             Origin::Field(_, field) => synth::accessor(self, id, field),
             Origin::Synth(func, synth) => synth::member(self, id, func, synth),
             Origin::Init(global, args) => Frame::define_init(self, id, global, args),
             Origin::Frozen(of) => self.define_frozen(id, of),
-            Origin::Request(..) | Origin::Deferred(_) => {}
+            Origin::Request(..) | Origin::Deferred(_) | Origin::Companions(..) => {}
         }
     }
 }

@@ -48,7 +48,7 @@
 //! | `frozen`                            | functions without derivatives, for calls under `no_diff`      |
 //! | `bytes`                             | values in buffers of words                                    |
 //! | `flat`                              | derivatives in buffers of floats                              |
-//! | `pairing`                           | functions that take pairs of pointers, for their derivatives  |
+//! | `pairing`                           | functions with pairs of pointers, and companions of pointers  |
 //! | `expr`, `number`, `call`, `place`   | expressions; how assignments become values                    |
 //!
 //! An unsupported construct is reported with a code of the E07 family, and lowering continues, so that one run reports

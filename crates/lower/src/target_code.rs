@@ -17,6 +17,7 @@ use cotangent_ir::{FuncId, FuncKind, Math, Op, Ty, Type, Value};
 use cotangent_sema::hir::{self, Case, CodeKind, Expr, ExprKind, each_expr};
 
 /// What a function has that the target cannot take.
+#[derive(Clone)]
 pub(crate) enum Refused {
     /// Code, in words.
     Code(&'static str),
@@ -133,6 +134,14 @@ impl Frame<'_, '_> {
         shape(a).is_some() && shape(a) == shape(b)
     }
 
+    /// A number in every component of a vector or matrix, in the type of these.
+    fn spread(&mut self, number: Value, to: Ty) -> Value {
+        let types = &mut self.lowerer.module.types;
+        let component = types.scalar_of(to).map(|scalar| types.scalar(scalar));
+        let number = component.map_or(number, |component| self.convert(number, component));
+        self.splat(number, to)
+    }
+
     /// The operation that `__intrinsic_op` names, on the parameters of the function, if there is such a one on their types.
     fn operation(&mut self, name: &str, args: &[Value], to: Ty) -> Option<Value> {
         let math = match (name, args) {
@@ -172,9 +181,9 @@ impl Frame<'_, '_> {
             let (to, from) = (self.func.ty(a), self.func.ty(b));
             let is_scalar = |ty| matches!(self.lowerer.module.types.get(ty), Type::Scalar(_));
             if is_scalar(to) && !is_scalar(from) {
-                args[0] = self.splat(a, from);
+                args[0] = self.spread(a, from);
             } else if is_scalar(from) && !is_scalar(to) {
-                args[1] = self.splat(b, to);
+                args[1] = self.spread(b, to);
             }
             let to = self.func.ty(args[0]);
             if !self.is_alike(self.func.ty(args[1]), to) {

@@ -54,6 +54,11 @@ impl TypeCache {
         found.into_iter().map(|(_, id, lowered)| (id, lowered)).collect()
     }
 
+    /// The structure of the language that an IR type was made of.
+    pub fn source(&self, lowered: ir::Ty) -> Option<Ty> {
+        self.types.iter().find(|(_, ty)| **ty == lowered).map(|(ty, _)| *ty)
+    }
+
     /// How deep the types in a list of arguments nest.
     pub fn nesting(&mut self, queries: &Queries, args: Args) -> u32 {
         let depth = |arg: &Arg| arg.ty().map_or(0, |ty| self.depth(queries, ty));

@@ -63,7 +63,8 @@ fn a_pointer_with_a_place_for_derivatives_beside_one_without_is_refused() {
     let source =
         "struct P : IDifferentiablePtrType { typealias Differential = P; RWStructuredBuffer<float> data; }
         RWStructuredBuffer<float> other;
-        [Differentiable] float both(P p, P q, float x) { return x * p.data[0] * q.data[0]; }
+        [BackwardDerivative(both_bwd)] float both(P p, P q, float x) { return x * p.data[0] * q.data[0]; }
+        void both_bwd(DifferentialPtrPair<P> p, DifferentialPtrPair<P> q, inout DifferentialPair<float> x, float d) {}
         [Differentiable] float f(P p, float x) { P q = { other }; return both(p, q, x); }
         float g(P p, float x) {
             DifferentialPair<float> pair = diffPair(x, 0.0);

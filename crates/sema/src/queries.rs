@@ -230,6 +230,11 @@ impl Queries {
         self.checked.pointer_pair(ty)
     }
 
+    /// Whether the type is `DifferentialPtrPair<..>`.
+    pub fn is_pointer_pair(&self, ty: Ty) -> bool {
+        self.checked.is_pointer_pair(ty)
+    }
+
     /// `Optional<content>`.
     pub fn optional_of(&mut self, content: Ty) -> Option<Ty> {
         self.checked.optional_of(content)

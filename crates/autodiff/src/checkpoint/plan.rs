@@ -202,7 +202,7 @@ impl Planner<'_, '_> {
 /// The diagnostic for a function whose backward pass needs what cannot be kept: a handle chosen at run time.
 pub fn not_keepable(input: &Input<'_>) -> Box<Diagnostic> {
     let func = &input.linearized.func;
-    let message = format!("the backward pass of `{}` needs a resource chosen at run time", func.name);
+    let message = format!("the backward pass of `{}` needs a resource chosen at run time", func.plain_name());
     let diagnostic = Diagnostic::new(codes::NOT_KEEPABLE, func.span, message);
     Box::new(diagnostic.help("load from each resource and choose between the values"))
 }

@@ -121,7 +121,7 @@ fn define(cx: &mut Context<'_>, key: &Key, linear: FuncId, inner: &Callee, sourc
 /// A recursive function that cannot run twice.
 pub(super) fn refuse(cx: &mut Context<'_>, func: FuncId) -> Reported {
     let f = &cx.module.funcs[func];
-    let message = format!("`{}` is recursive and has side effects that cannot be repeated", f.name);
+    let message = format!("`{}` is recursive and has side effects that cannot be repeated", f.plain_name());
     let diagnostic = Diagnostic::new(codes::RECURSION, f.span, message)
         .note("the backward pass of a recursive function runs it again at every level")
         .help("write the recursion as a loop with `[MaxIters(n)]`, or give it a backward derivative with `[BackwardDerivative(g)]`");
@@ -133,7 +133,7 @@ fn refuse_source(cx: &mut Context<'_>, func: FuncId) -> Reported {
     let f = &cx.module.funcs[func];
     let message = format!(
         "`{}` is recursive and calls functions with custom derivatives, so it has no second derivative",
-        f.name
+        f.plain_name()
     );
     let diagnostic = Diagnostic::new(codes::RECURSION, f.span, message)
         .note("the backward pass of a recursive function runs it again at every level, and a derivative of it would run the custom derivatives again")

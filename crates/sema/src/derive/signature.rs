@@ -208,14 +208,25 @@ impl Checked {
         }
     }
 
-    /// Whether the type conforms to `IDifferentiablePtrType`.
+    /// Whether the type is `DifferentialPtrPair<..>`.
+    pub(crate) fn is_pointer_pair(&self, ty: Ty) -> bool {
+        match self.program.types.kind(ty) {
+            TyKind::Struct(id, _) => self.lang_struct("DifferentialPtrPair") == Some(id),
+            _ => false,
+        }
+    }
+
+    /// Whether the type conforms to `IDifferentiablePtrType`. An interface value does not: nothing says where its derivatives are.
     fn is_pointer_type(&mut self, ty: Ty) -> bool {
+        if matches!(self.program.types.kind(ty), TyKind::Interface(..) | TyKind::Error) {
+            return false;
+        }
         let Some(Item::Interface(interface)) =
             self.tables.lang.get(&"IDifferentiablePtrType".into()).copied()
         else {
             return false;
         };
         let args = self.program.types.args(&[]);
-        self.find_conformance(ty, InterfaceRef { interface, args }).is_some()
+        self.conforms(ty, InterfaceRef { interface, args })
     }
 }
