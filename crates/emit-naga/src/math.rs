@@ -140,7 +140,8 @@ impl FuncEmitter<'_, '_> {
         };
         match &data.op {
             Op::Const(constant) => *constant == Const::Int(0),
-            Op::Zero => true,
+            // What was not assigned is written as zero.
+            Op::Zero | Op::Undef => true,
             op => {
                 matches!(op, Op::Splat | Op::Pack) && data.operands.iter().any(|v| self.is_zero_somewhere(*v))
             }

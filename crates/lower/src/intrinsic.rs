@@ -193,8 +193,14 @@ fn emit_with_scalar_texels(
     results.into_iter().zip(outputs.iter().copied()).map(declared).collect()
 }
 
-/// Why a texture cannot be sampled so.
+/// Why an operation does not exist on these types: an atomic operation on what is no number, a texture that cannot be sampled so.
 fn refused(types: &Types, func: &Func, op: &Op) -> Option<String> {
+    let output = func.sig.outputs().next();
+    if let (Op::Atomic(_), Some(output)) = (op, output)
+        && !matches!(types.get(output.ty), Type::Scalar(scalar) if scalar != Scalar::Bool)
+    {
+        return Some(format!("`{}` is not supported: atomic operations change one number", func.name));
+    }
     let (Op::Sample(how), Type::Opaque(Opaque::Texture(texture))) =
         (op, types.get(func.ty(*func.inputs().first()?)))
     else {

@@ -80,10 +80,15 @@ impl<'a> Trial<'a> {
         scalar_op(self.eval, &self.func.insts[inst].op, from, to, &constants)
     }
 
-    /// The result of a branch, if all its arms give the same.
+    /// The result of a branch, if all its arms give the same. While a function is rewritten, an arm may be empty.
     fn agreed(&mut self, branch: Inst, number: usize) -> Option<Const> {
         let func = self.func;
-        let exits = func.insts[branch].regions.iter().map(|region| func.exit(*region));
+        let exits: Option<Vec<Inst>> = func.insts[branch]
+            .regions
+            .iter()
+            .map(|region| func.regions[*region].insts.last().copied())
+            .collect();
+        let exits = exits?.into_iter().map(|exit| &func.insts[exit]);
         let mut given =
             exits.filter(|exit| exit.op == Op::Yield).map(|exit| self.value(exit.operands[number]));
         let first = given.next()??;

@@ -137,7 +137,8 @@ impl BodyCx<'_> {
     /// `a op b`.
     pub(crate) fn binary(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         if op == BinaryOp::Comma {
-            let ty = b.ty;
+            self.cx.not_pack(a.ty, a.span, "an operand of `,`");
+            let ty = self.cx.not_pack(b.ty, b.span, "an operand of `,`");
             return Expr::new(ExprKind::Sequence(a.into(), b.into()), ty, span);
         }
         if self.cx.is_error(a.ty) || self.cx.is_error(b.ty) {

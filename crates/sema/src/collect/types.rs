@@ -11,7 +11,7 @@ use crate::tables::{
     StructInfo,
 };
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
-use cotangent_syntax::ast::{self, DeclKind};
+use cotangent_syntax::ast::{self, DeclKind, ModifierKind};
 use std::sync::Arc;
 
 impl Checked {
@@ -212,7 +212,8 @@ impl Checked {
         self.tables.assocs.push(AssocInfo { decl, resolved: Progress::New, equal: vec![] });
     }
 
-    /// A `cbuffer` is a global of a structure of its members; their names are visible around it.
+    /// A `cbuffer` is a global of a structure of its members; their names are visible around it. What is `static` in it is a
+    /// variable around it.
     pub(super) fn collect_cbuffer(
         &mut self,
         name: ast::Ident,
@@ -220,6 +221,11 @@ impl Checked {
         prefix: &Prefix,
         place: Place,
     ) {
+        let (shared, decls): (Vec<_>, Vec<_>) = decls.into_iter().partition(|decl| {
+            let is_static = decl.modifiers.iter().any(|m| m.kind == ModifierKind::Static);
+            is_static && matches!(decl.kind, DeclKind::Var(_))
+        });
+        self.collect_decls(shared, place);
         let members: Vec<_> = decls
             .iter()
             .filter_map(|d| match &d.kind {

@@ -296,7 +296,7 @@ impl Checked {
             && own.result == required.result
             && this_fits
             && self.passes_alike(wanted.func, func)
-            && !self.is_looser(&own, &required, wanted.func)
+            && !self.drops_elsewhere(&own, &required, wanted.func)
             && !self.is_pickier(wanted, func, args);
         fits.then_some(Witness::Func(FuncRef { func, args }))
     }
@@ -313,14 +313,14 @@ impl Checked {
         unmet.is_some()
     }
 
-    /// Whether a member has derivatives where the requirement says `no_diff`. Who knows only the requirement must get none, so the
-    /// member is called through a wrapper then.
-    fn is_looser(&self, own: &Signature, required: &Signature, requirement: FuncId) -> bool {
-        let drops =
-            |(own, required): (&derive::SigParam, &derive::SigParam)| required.no_diff && !own.no_diff;
+    /// Whether a member says `no_diff` elsewhere than the requirement. The derivative of the requirement has the signature that
+    /// follows from the requirement, so the member is called through a wrapper then.
+    fn drops_elsewhere(&self, own: &Signature, required: &Signature, requirement: FuncId) -> bool {
+        let differs =
+            |(own, required): (&derive::SigParam, &derive::SigParam)| required.no_diff != own.no_diff;
         self.program.funcs[requirement].diff.is_differentiable()
-            && (own.params.iter().zip(&required.params).any(drops)
-                || required.no_diff_result && !own.no_diff_result)
+            && (own.params.iter().zip(&required.params).any(differs)
+                || required.no_diff_result != own.no_diff_result)
     }
 
     /// A signature in which known packs are replaced by their elements.

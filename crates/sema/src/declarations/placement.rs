@@ -5,7 +5,7 @@
 use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
-use crate::hir::GlobalId;
+use crate::hir::{Global, GlobalId, TyKind};
 use cotangent_base::{Diagnostic, Register, Span, Wish};
 use cotangent_syntax::ast::{self, Attribute, ExprKind};
 
@@ -78,6 +78,21 @@ impl Checked {
             self.bad_place(semantic.span, &message);
         }
         offset
+    }
+
+    /// Reports a specialization constant that is no scalar or enumeration.
+    pub(crate) fn check_specialized_type(&mut self, id: GlobalId) {
+        let Global { name, span, ty, specialized, .. } = self.program.globals[id];
+        let is_one = matches!(
+            self.program.types.kind(ty),
+            TyKind::Scalar(_) | TyKind::Enum(_) | TyKind::Error | TyKind::Param(_)
+        );
+        if specialized && !is_one {
+            let message = format!("the specialization constant `{name}` is of type `{}`", self.show(ty));
+            let diagnostic = Diagnostic::new(codes::BAD_ATTRIBUTE, span, message);
+            let help = "a specialization constant is one number, `bool` or an enumerator: declare one for each component";
+            self.diagnostics.push(diagnostic.help(help));
+        }
     }
 
     fn bad_place(&mut self, span: Span, message: &str) {

@@ -483,6 +483,7 @@ impl Checked {
         let ty = self.given_type(id, ty);
         self.program.globals[id].ty = ty;
         self.resolve_binding(id);
+        self.check_specialized_type(id);
         self.leave(saved);
         let unsized_or_untyped =
             matches!(self.program.types.kind(ty), TyKind::UnsizedArray(_)) || decl.ty.is_none();
