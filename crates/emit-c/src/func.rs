@@ -432,8 +432,8 @@ impl FuncEmitter<'_, '_> {
     pub fn name(&mut self, value: Value, expr: &Expr) {
         let wish = self.func.values[value].name;
         let name = self.names.fresh(wish.as_ref().map_or("t", |n| n.as_str()));
-        let ty = self.e.ty(self.func.ty(value));
-        self.where_made(value, |e| e.line(&format!("const {ty} {name} = {};", expr.text)));
+        let ty = self.e.constant(self.func.ty(value));
+        self.where_made(value, |e| e.line(&format!("{ty} {name} = {};", expr.text)));
         self.values.insert(value, Val::Named(name));
     }
 

@@ -104,8 +104,8 @@ impl FuncEmitter<'_, '_> {
     fn copy(&mut self, value: Value, expr: &Expr) -> Expr {
         let wish = self.func.values[value].name.filter(|_| self.places.slot(value).is_none());
         let name = self.names.fresh(wish.as_ref().map_or("copy", |n| n.as_str()));
-        let ty = self.e.ty(self.func.ty(value));
-        self.where_made(value, |e| e.line(&format!("const {ty} {name} = {};", expr.text)));
+        let ty = self.e.constant(self.func.ty(value));
+        self.where_made(value, |e| e.line(&format!("{ty} {name} = {};", expr.text)));
         Expr::name(name)
     }
 

@@ -77,6 +77,12 @@ impl Emitter<'_> {
         if n == 1 { format!("ct::Vec<{}, 1>", self.scalar(s)) } else { format!("ct::{name}{n}") }
     }
 
+    /// The type of a variable that is assigned once. Handles are pointers to constants.
+    pub fn constant(&self, ty: Ty) -> String {
+        let ty = self.ty(ty);
+        if ty.starts_with("const ") { format!("{ty} const") } else { format!("const {ty}") }
+    }
+
     /// A type as it is written.
     pub fn ty(&self, ty: Ty) -> String {
         let types = &self.module.types;
