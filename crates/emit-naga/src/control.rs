@@ -193,6 +193,7 @@ impl FuncEmitter<'_, '_> {
             let chosen = self.expr(Expression::Select { condition, accept, reject });
             return self.keep(data, Place::Expr(chosen));
         }
+        let condition = self.decides(data, condition)?;
         let vars = self.result_variables(&data.results)?;
         let accept = self.yielding(data.regions[0], &vars)?;
         let reject = self.yielding(data.regions[1], &vars)?;
@@ -203,6 +204,7 @@ impl FuncEmitter<'_, '_> {
 
     fn switch(&mut self, data: &InstData, values: &[i64]) -> Result<()> {
         let selector = self.value(data.operands[0]);
+        let selector = self.decides(data, selector)?;
         let vars = self.result_variables(&data.results)?;
         let mut blocks = Vec::new();
         for region in &data.regions {
@@ -350,6 +352,7 @@ impl FuncEmitter<'_, '_> {
         let args = &func.regions[data.regions[0]].args;
         let name = self.name_of(args[0]).or(Some("i".to_string()));
         let (counter, n) = (self.new_variable(func.ty(args[0]), name)?, self.value(data.operands[0]));
+        let n = self.decides(data, n)?;
         let [zero, one] = [0, 1].map(|n| self.expr(Expression::Literal(Literal::I32(n))));
         let binary = |e: &mut Self, op, left, right| e.expr(Expression::Binary { op, left, right });
         let first = match self.out.expressions[n] {

@@ -254,6 +254,7 @@ impl<'m> FuncEmitter<'_, 'm> {
                 | Expression::AtomicResult { .. }
                 | Expression::SubgroupBallotResult
                 | Expression::SubgroupOperationResult { .. }
+                | Expression::WorkGroupUniformLoadResult { .. }
         );
         let anywhere = expression.needs_pre_emit() || result;
         let handle = self.out.expressions.append(expression, NoSpan::UNDEFINED);

@@ -36,6 +36,7 @@ mod semantics;
 mod specialized;
 mod stage;
 mod texture;
+mod together;
 mod traps;
 mod types;
 mod uniforms;
@@ -160,6 +161,8 @@ pub(crate) struct Emitter<'m> {
     pub poison: Option<Poison>,
     /// Set if the program asks which lane of its wave a thread is.
     pub lanes: Option<wave::Lanes>,
+    /// Set if threads of a group exchange a number to stay together.
+    pub together: Option<Handle<naga::GlobalVariable>>,
     /// The assertions so far.
     pub sites: Vec<Site>,
     /// Which functions run for pixels.
@@ -239,6 +242,7 @@ fn try_build<'m>(
         atomics: EntitySet::new(),
         poison: None,
         lanes: None,
+        together: None,
         sites: vec![],
         reached: stage::Reached::of(module),
         lines: options.lines.map(lines::Lines::new),
