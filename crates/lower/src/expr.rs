@@ -242,7 +242,8 @@ impl Frame<'_, '_> {
             return Some(self.constant(hir::Const::Int(bytes), ty));
         }
         let of = self.ty(of);
-        let Some(layout) = cotangent_ir::layout::layout(&self.lowerer.module.types, of) else {
+        self.lowerer.expose_inside(of);
+        let Some(layout) = crate::sums::seen_layout(&self.lowerer.module.types, of) else {
             self.unsupported("the size of a resource is");
             return None;
         };

@@ -105,7 +105,7 @@ fn stride(types: &Types, func: &Func) -> Option<(Op, Vec<Value>)> {
     };
     match types.get(func.ty(buffer)) {
         Type::Buffer(elem, _) => {
-            let size = ir::layout::layout(types, elem)?.size;
+            let size = crate::sums::seen_layout(types, elem)?.size;
             Some((Op::Const(ir::Const::Int(size.into())), vec![]))
         }
         _ => None,

@@ -33,6 +33,22 @@ use cotangent_sema::hir::{InterfaceRef, Ty, TyKind};
 /// The types of members may nest this deep. Real programs stay below five.
 const MAX_NESTING: u32 = 8;
 
+/// How much room a type takes where the host sees it. Interface values take room for every type that conforms, all of which must be
+/// members already; the numbers that the host knows these by come later, and do not matter here.
+pub(crate) fn seen_layout(types: &ir::Types, ty: ir::Ty) -> Option<ir::layout::Layout> {
+    let unnumbered = |def: &ir::StructDef| def.sum && def.ids.is_empty() && !def.fields.is_empty();
+    let sums: Vec<StructId> = types.structs().filter(|(_, def)| unnumbered(def)).map(|(id, _)| id).collect();
+    if sums.is_empty() {
+        return ir::layout::layout(types, ty);
+    }
+    let mut types = types.clone();
+    for id in sums {
+        let numbers = 0..types.struct_def(id).fields.len() as u32;
+        types.set_ids(id, numbers.collect());
+    }
+    ir::layout::layout(&types, ty)
+}
+
 /// The interface types that became sums.
 #[derive(Default)]
 pub(crate) struct Sums {
