@@ -2,7 +2,7 @@
 //!
 //! Each step is a tenth of the previous one. The difference between the point and its neighbour shrinks to a tenth where
 //! there is a slope, to more than that where the function becomes infinitely steep (to a third for a square root), and not at
-//! all at a jump. A side that jumps has the slope of its own values, without the point; if that slope grows, it is a pole.
+//! all at a jump. Where the slope has a logarithm, it grows by as much with each step. A side that jumps has the slope of its own values, without the point; if that slope grows, it is a pole.
 //! Rounding errors do not shrink either, so a jump must be larger than those.
 
 /// How near the values are, relative to the larger of the input number and one.
@@ -42,6 +42,9 @@ impl Side {
         if is_large && rise.abs() > 0.15 * middle[2].abs() {
             return Side::Steep(through);
         }
+        if drifts([wide[0], middle[0], through]) {
+            return Side::Steep(through);
+        }
         Side::Goes { slope: through, wide: wide[0] }
     }
 
@@ -61,6 +64,14 @@ impl Side {
             Side::Jumps(_) | Side::Goes { .. } => false,
         }
     }
+}
+
+/// Whether slopes at shrinking distances change by as much each time, as that of `x log x` does: there is no end to them, although
+/// the values come closer as fast as where there is a slope.
+fn drifts([wide, middle, narrow]: [f64; 3]) -> bool {
+    let (first, second) = (middle - wide, narrow - middle);
+    let steady = second.abs() > 0.5 * first.abs() && second.abs() < 2.0 * first.abs();
+    steady && first.signum() == second.signum() && second.abs() > 1e-3 * narrow.abs().max(1.0)
 }
 
 /// Both sides of a point.
