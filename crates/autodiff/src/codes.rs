@@ -83,9 +83,12 @@ cotangent_base::codes! {
 
     /// The derivative of a kernel propagates derivatives through the memory that the kernel accesses: buffers, uniforms,
     /// group-shared and `static` variables. Some accesses have no derivative: atomic operations on floats other than additions, the
-    /// old value of an atomic addition, and memory that is chosen at run time. Only compute kernels can be differentiated.
+    /// old value of an atomic addition, interface values in memory, and memory that is chosen at run time. Nor have some operations on
+    /// the way from what a kernel reads to what it writes: those on waves and quads, and those on the bits of floats. Data may also be
+    /// left out of the derivative of a structure or of a function. Only compute kernels can be differentiated.
     ///
-    /// Rewrite the access as the message says, or move it to a function with a custom derivative.
+    /// Rewrite the place as the message says, move it to a function with a custom derivative, or write `detach` or `no_diff` where the
+    /// derivative is not wanted.
     E0615 KERNEL = "kernel has no derivative";
 
     /// A kernel can be differentiated if no thread touches an element of a buffer that another thread writes in the same dispatch.

@@ -12,7 +12,7 @@
 //! always read by themselves.
 
 use crate::session::Memo;
-use cotangent_base::{Diagnostics, Entity, FileId, Files, Map, Sources, Symbol};
+use cotangent_base::{Diagnostics, Entity, FileId, Files, Map, Sources, Span, Symbol};
 use cotangent_sema::{Checked, Input};
 use cotangent_syntax::{TokenKind, TokenStream, ast};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -86,6 +86,11 @@ static SOURCES: LazyLock<Sources> = LazyLock::new(|| {
 /// The files of the library, to add others to.
 pub(crate) fn sources() -> Sources {
     SOURCES.clone()
+}
+
+/// Whether a place is in the library.
+pub(crate) fn contains(span: Span) -> bool {
+    span.file.index() < FILES.len()
 }
 
 /// A set of files of the library.

@@ -2,7 +2,7 @@
 //! rows for the types that they create.
 
 use crate::{FuncId, StructId, Ty, Type, Types};
-use cotangent_base::Map;
+use cotangent_base::{Map, Symbol};
 
 /// The direction of differentiation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -34,6 +34,11 @@ pub struct DiffInfo {
     pub constant: bool,
     /// What to do with its results in a backward pass.
     pub prefer: Prefer,
+    /// The parameters that the program marks `no_diff`. Others carry derivatives in kernels, even those of types that are not
+    /// differentiable elsewhere.
+    pub held: Vec<Symbol>,
+    /// Whether it marks the result so.
+    pub held_result: bool,
 }
 
 /// A backward derivative in two steps, with a context of the user's between them.

@@ -30,8 +30,11 @@ use cotangent_sema::hir::{self, Arg, FuncRef, Ty, TyKind, Witness};
 
 /// What is known of an instance's derivatives, but for those that users wrote: [`link_customs`].
 pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef) -> DiffInfo {
-    let diff = lowerer.queries.program.funcs[func.func].diff;
+    let declared = &lowerer.queries.program.funcs[func.func];
+    let (diff, held_result) = (declared.diff, declared.no_diff_result);
     DiffInfo {
+        held: held(lowerer, func),
+        held_result,
         differentiable: diff.differentiable.map(mode),
         rule: link(lowerer, func, diff.rule),
         constant: diff.constant,
@@ -42,6 +45,23 @@ pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef) -> DiffInfo {
         },
         ..DiffInfo::default()
     }
+}
+
+/// The parameters that are marked `no_diff`. A pack is several.
+fn held(lowerer: &mut Lowerer<'_>, func: FuncRef) -> Vec<Symbol> {
+    let hir::Func { this, params, .. } = &lowerer.queries.program.funcs[func.func];
+    let mut held: Vec<Symbol> =
+        this.iter().filter(|this| this.no_diff).map(|_| Symbol::new("this")).collect();
+    let marked: Vec<(Symbol, Ty)> = params.iter().filter(|p| p.no_diff).map(|p| (p.name, p.ty)).collect();
+    for (name, ty) in marked {
+        let subst = lowerer.subst(func);
+        let ty = lowerer.queries.subst(ty, &subst);
+        match lowerer.pack_elements(ty) {
+            Some(elements) => held.extend((0..elements.len()).map(|i| Symbol::new(&format!("{name}_{i}")))),
+            None => held.push(name),
+        }
+    }
+    held
 }
 
 /// Instantiates the derivatives that users wrote of an instance.

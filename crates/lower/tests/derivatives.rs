@@ -41,7 +41,7 @@ fn parameters_of_derivatives_follow_direction_and_differentiability() {
         }";
     let lowered = derivatives(source, "f", &[Mode::Forward, Mode::Backward]);
     expect![[r#"
-        func @f(%x.0: f32, no_diff %y.1: f32, %n.2: i32, out z: f32, out m: i32, inout %w.3: f32, inout %k.4: i32) -> f32 differentiable(backward) {
+        func @f(%x.0: f32, no_diff %y.1: f32, %n.2: i32, out z: f32, out m: i32, inout %w.3: f32, inout %k.4: i32) -> f32 differentiable(backward) held(y) {
         func @"fwd_diff(f)"(%x.0: $"DifferentialPair<f32>", no_diff %y.1: f32, %n.2: i32, out z: $"DifferentialPair<f32>", out m: i32, inout %w.3: $"DifferentialPair<f32>", inout %k.4: i32) -> $"DifferentialPair<f32>" differentiable(backward) request(forward @f)
         func @"bwd_diff(f)"(inout %x.0: $"DifferentialPair<f32>", no_diff %y.1: f32, %n.2: i32, %z.3: f32, inout %w.4: $"DifferentialPair<f32>", %k.5: i32, %resultGradient.6: f32) differentiable(backward) request(backward @f)
     "#]].assert_eq(&headers(&lowered));
@@ -53,7 +53,7 @@ fn a_result_marked_no_diff_has_no_derivative() {
     let source = "[Differentiable] no_diff float f(inout float x) { x = x * x; return 1.0; }";
     let lowered = derivatives(source, "f", &[Mode::Backward]);
     expect![[r#"
-        func @f(inout %x.0: f32) -> no_diff f32 differentiable(backward) {
+        func @f(inout %x.0: f32) -> no_diff f32 differentiable(backward) held_result {
         func @"bwd_diff(f)"(inout %x.0: $"DifferentialPair<f32>") differentiable(backward) request(backward @f)
     "#]].assert_eq(&headers(&lowered));
 }

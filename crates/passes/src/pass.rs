@@ -65,7 +65,7 @@ pub const FOLD: &Pass = &Pass {
 pub const SIMPLIFY: &Pass = &Pass {
     name: "simplify",
     does: "simplifies arithmetic, aggregates and values that loops carry",
-    run: Run::Func(|types, func, _| simplify::simplify(types, func)),
+    run: Run::Func(|types, func, facts| simplify::simplify(types, func, facts.when)),
 };
 
 /// Merges equal computations.

@@ -39,6 +39,7 @@ use crate::edit::{Renaming, change_exits};
 use crate::evaluate::Trial;
 use crate::exits::exits;
 use crate::fold::{fold, is_silent};
+use crate::pass::When;
 use crate::shape::{Loop, Shape};
 use crate::simplify::simplify;
 use cotangent_base::{Scalar, Span};
@@ -56,7 +57,7 @@ pub fn unroll(types: &mut Types, func: &mut Func, limit: usize) -> Vec<Span> {
         }
         exits(types, func);
         fold(types, func);
-        simplify(types, func);
+        simplify(types, func, When::BeforeDerivatives);
     }
 }
 

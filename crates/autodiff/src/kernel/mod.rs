@@ -46,16 +46,20 @@
 //! # What is refused
 //!
 //! [`accesses`](mod@accesses) reports what has no derivative: atomic operations on floats other than additions, additions whose
-//! result is used, memory chosen at run time. [`races`](mod@races) reports elements that one thread writes and another reads, and
-//! warns where it cannot see that.
+//! result is used, memory chosen at run time. [`losses`](mod@losses) reports derivatives that would be lost on the way from memory to
+//! memory. [`races`](mod@races) reports elements that one thread writes and another reads, and warns where it cannot see that.
 //!
 //! # Structures
 //!
-//! A kernel need not say what is differentiable. [`rows`](mod@rows) gives each structure that contains floats a differential, and
-//! every function below the kernel is differentiated, unless it has a custom derivative.
+//! A kernel need not say what is differentiable. [`rows`](mod@rows) gives each structure or interface value that contains floats a
+//! differential, and every function below the kernel is differentiated, in all parameters that are not `no_diff`, unless it has a
+//! custom derivative.
 
 mod accesses;
 mod accessor;
+mod dependences;
+mod hold;
+mod losses;
 mod owned;
 mod races;
 mod rows;
@@ -65,16 +69,17 @@ mod texels;
 
 use crate::codes;
 use accesses::Accesses;
-use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Span, Symbol};
+use cotangent_base::{Diagnostic, Diagnostics, Map, Scalar, Set, Span, Symbol};
 use cotangent_ir::{
     Barrier, Builder, Const, Dir, Func, FuncId, FuncKind, Global, Link, LoopInfo, Math, Memory, Mode, Module,
-    Op, Param, Path, Stage, SystemValue, Type, Value,
+    Op, Param, Path, Signature, Stage, SystemValue, Type, Value,
 };
 use cotangent_passes::calls::Calls;
 use cotangent_passes::effects::Effects;
 use cotangent_passes::optimize::{inline_handles, optimize_func};
 use cotangent_passes::pass::{Facts, When};
 use cotangent_passes::watch::Watch;
+pub use hold::hold;
 pub use samples::State;
 pub use shadow::Shadow;
 
@@ -93,6 +98,8 @@ pub struct Asked {
     pub along_x: bool,
     /// Whether gradients are added in an order that is always the same: each thread has a copy of its own.
     pub deterministic: bool,
+    /// Whether a place is in the library, where nobody looks for mistakes.
+    pub is_library: fn(Span) -> bool,
 }
 
 /// The derivative of a kernel.
@@ -124,8 +131,9 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
         return Err(diagnostics);
     }
     let entry = asked.entry;
+    hold::hold_fields(module);
     isolate(module, entry);
-    rows::rows(module);
+    let made = rows::rows(module);
     let samplers = samples::samples(module, &differentiated(module, entry));
     let followed = mark(module, entry);
     let accesses = Accesses::of(module, entry, &followed, &mut diagnostics);
@@ -135,8 +143,9 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
     }
     races::unseen(module, entry, &followed, &accesses, &mut diagnostics);
     let owned = if asked.along_x { owned::owned(module, entry, &followed) } else { Set::default() };
-    let shadows = shadow::Shadows::new(module, &accesses, asked, &owned);
+    let shadows = shadow::Shadows::new(module, &accesses, asked, &owned, &mut diagnostics);
     shadows.refuse_unordered(module, &mut diagnostics);
+    losses::losses(module, &followed, (&shadows, &made), asked.is_library, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
@@ -179,20 +188,56 @@ fn differentiated(module: &Module, entry: FuncId) -> Vec<FuncId> {
     all
 }
 
-/// Marks everything below the entry point as differentiable, in all parameters that can carry a derivative. Gives the functions
-/// whose bodies are differentiated.
+/// Marks everything below the entry point as differentiable, in all parameters that can carry a derivative and are not `no_diff`.
+/// Gives the functions whose bodies are differentiated.
 fn mark(module: &mut Module, entry: FuncId) -> Vec<FuncId> {
-    let followed = differentiated(module, entry);
-    for &id in &followed {
-        let Module { types, diff, funcs, .. } = &mut *module;
-        let func = &mut funcs[id];
-        if func.diff.differentiable.replace(Mode::Backward).is_none() {
-            let mut carries = |ty| id != entry && diff.differential(types, ty).is_some();
-            func.sig.params.iter_mut().for_each(|param| param.diff = carries(param.ty));
-            func.sig.ret.iter_mut().for_each(|ret| ret.diff = carries(ret.ty));
+    let mut followed = Vec::new();
+    let mut copied: Map<FuncId, FuncId> = Map::default();
+    let below = Calls::below(module, [entry]).callees_first;
+    for &id in &below {
+        let func = &module.funcs[id];
+        if func.kind != FuncKind::Defined || func.diff.is_custom() || !func.diff.is_from_body() {
+            continue;
+        }
+        let sig = if id == entry { func.sig.clone() } else { marked(module, id) };
+        // The derivative of a function that the program asks for has the signature that the language defines.
+        let is_asked = module.funcs.values().any(|f| matches!(f.kind, FuncKind::Request(_, of) if of == id));
+        let target = if is_asked && sig != module.funcs[id].sig {
+            let copy = module.funcs[id].clone();
+            let copy = module.add_func(copy);
+            copied.insert(id, copy);
+            copy
+        } else {
+            id
+        };
+        let func = &mut module.funcs[target];
+        func.sig = sig;
+        func.diff.differentiable = Some(Mode::Backward);
+        followed.push(target);
+    }
+    for id in below.into_iter().chain(copied.values().copied()) {
+        for data in module.funcs[id].insts.values_mut() {
+            if let Op::Call(callee) = &mut data.op {
+                *callee = copied.get(callee).copied().unwrap_or(*callee);
+            }
         }
     }
     followed
+}
+
+/// The signature of a function in a kernel: what can carry a derivative does, unless it is `no_diff`.
+fn marked(module: &mut Module, id: FuncId) -> Signature {
+    let Module { types, diff, funcs, .. } = module;
+    let func = &funcs[id];
+    let mut sig = func.sig.clone();
+    let mut carries = |ty| diff.differential(types, ty).is_some();
+    for param in &mut sig.params {
+        param.diff = !func.diff.held.contains(&param.name) && carries(param.ty);
+    }
+    if let Some(ret) = &mut sig.ret {
+        ret.diff = !func.diff.held_result && carries(ret.ty);
+    }
+    sig
 }
 
 /// Adds the request for the derivative of `of` and an entry point that calls it.

@@ -76,7 +76,14 @@ pub(super) struct Place {
 
 impl Shadows {
     /// Makes the shadows that a derivative needs.
-    pub fn new(module: &mut Module, accesses: &Accesses, asked: &Asked, owned: &Set<Global>) -> Self {
+    /// Interface values in memory have none yet.
+    pub fn new(
+        module: &mut Module,
+        accesses: &Accesses,
+        asked: &Asked,
+        owned: &Set<Global>,
+        diagnostics: &mut Diagnostics,
+    ) -> Self {
         let mut shadows = Shadows { known: Map::default(), order: vec![], slice: None };
         let is_in = |set: &Option<Set<Global>>, global| set.as_ref().is_none_or(|set| set.contains(&global));
         for global in module.globals.keys().collect::<Vec<_>>() {
@@ -88,6 +95,9 @@ impl Shadows {
                 (read, written) => read && written,
             };
             if needed && let Some(mut data) = make(module, global, done, asked.mode) {
+                if holds_sum(module, data.of) {
+                    diagnostics.push(interface_values(&module.globals[global]));
+                }
                 let is_param = module.globals[global].kind == GlobalKind::Param;
                 if asked.deterministic && asked.mode == Mode::Backward && is_param && !owned.contains(&global)
                 {
@@ -300,6 +310,34 @@ fn variable(module: &mut Module) -> Global {
     let ty = module.types.intern(Type::Ref(unsigned));
     let name = Symbol::new("thread_number");
     module.add_global(GlobalData { name, ty, kind: GlobalKind::Static(None), span: Span::none() })
+}
+
+/// Whether the differential of a type has interface values inside, which are no fixed run of floats.
+fn holds_sum(module: &mut Module, ty: Ty) -> bool {
+    fn inside(types: &Types, ty: Ty) -> bool {
+        match types.get(ty) {
+            Type::Sum(_) => true,
+            Type::Array(elem, _) => inside(types, elem),
+            Type::Struct(id) => types.struct_def(id).fields.iter().any(|field| inside(types, field.ty)),
+            Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => false,
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
+        }
+    }
+    let differential = module.diff.differential(&mut module.types, ty);
+    differential.is_some_and(|differential| inside(&module.types, differential))
+}
+
+fn interface_values(global: &GlobalData) -> Diagnostic {
+    let message = format!("`{}` holds interface values, which have no derivatives in memory", global.name);
+    let help = match global.kind {
+        GlobalKind::Param => {
+            "name the parameters whose gradients you want with `--wrt`, or keep the data as structures"
+        }
+        GlobalKind::Shared | GlobalKind::Static(_) => {
+            "keep the data as structures, and make the interface value where it is used"
+        }
+    };
+    Diagnostic::new(codes::KERNEL, global.span, message).help(help)
 }
 
 /// The globals of a module.

@@ -52,6 +52,6 @@ impl Linearizer<'_> {
 }
 
 /// How many operands and arguments of a loop precede its slots: a counted loop has a count and a counter.
-pub(super) fn counters(op: &Op) -> usize {
+pub(crate) fn counters(op: &Op) -> usize {
     usize::from(matches!(op, Op::For(_)))
 }

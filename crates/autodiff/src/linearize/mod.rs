@@ -27,6 +27,9 @@ mod exits;
 mod loops;
 mod rules;
 
+pub(crate) use loops::counters;
+pub(crate) use rules::passes_tangents;
+
 use crate::callee::Sources;
 use crate::tangent;
 use cotangent_base::{Diagnostics, EntityMap, EntitySet, Map, Span, Symbol};

@@ -16,7 +16,7 @@ use cotangent_base::Diagnostic;
 use cotangent_ir::{Class, Inst, InstData, Linear, Math, Op, Path, Ty, Type, Value};
 
 /// Whether tangents of operands may reach the result of this operation, as far as the operation goes.
-pub(super) fn passes_tangents(op: &Op) -> bool {
+pub(crate) fn passes_tangents(op: &Op) -> bool {
     if let Op::Math(math) = op {
         return match math.class() {
             Class::Number | Class::Float => !is_stepwise(*math),

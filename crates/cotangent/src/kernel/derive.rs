@@ -34,6 +34,7 @@ pub(crate) fn derive(lowered: &mut Lowered, asked: &KernelRoot, target: Option<T
             results,
             along_x: asked.along_x,
             deterministic: asked.deterministic,
+            is_library: crate::library::contains,
         },
     ) {
         Ok(derived) => {

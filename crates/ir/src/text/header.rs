@@ -103,6 +103,11 @@ impl<'a> Parser<'a> {
                 }
                 "substitute" => func.diff.substitute = Some(self.in_parens(Self::func)?),
                 "constant" => func.diff.constant = true,
+                "held" => {
+                    self.expect("(")?;
+                    func.diff.held = self.list(")", Self::name)?;
+                }
+                "held_result" => func.diff.held_result = true,
                 "prefer" => {
                     let choices = [("recompute", Prefer::Recompute), ("checkpoint", Prefer::Checkpoint)];
                     func.diff.prefer = self.in_parens(|p| p.choice(&choices))?;

@@ -1,6 +1,7 @@
 //! Simplifies numbers: identities of arithmetic, choices and conversions.
 
 use crate::consts::{self, is_zero, same};
+use crate::pass::When;
 use crate::rewrite::{Change, Rewriter};
 use cotangent_ir::{Const, Inst, Math, Op, Type, Value};
 
@@ -151,8 +152,9 @@ pub(super) fn select(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
     Change::Keep
 }
 
-/// A conversion to the type it is already.
-pub(super) fn convert(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
+/// A conversion to the type it is already. The bits of a float have no derivative, so a float made of them has none either; it does
+/// not become that float while derivatives may be taken.
+pub(super) fn convert(cx: &mut Rewriter<'_>, inst: Inst, when: When) -> Change {
     let data = &cx.func.insts[inst];
     let a = data.operands[0];
     if cx.func.ty(a) == cx.func.ty(data.results[0]) {
@@ -166,6 +168,10 @@ pub(super) fn convert(cx: &mut Rewriter<'_>, inst: Inst) -> Change {
         && inner.op == Op::Bitcast
     {
         let original = inner.operands[0];
+        let is_float = cx.types.scalar_of(cx.func.ty(original)).is_some_and(|scalar| scalar.is_float());
+        if when == When::BeforeDerivatives && is_float {
+            return Change::Keep;
+        }
         return cx.become_(inst, Op::Bitcast, &[original]);
     }
     Change::Keep

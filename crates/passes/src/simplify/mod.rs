@@ -45,18 +45,19 @@ mod parts;
 mod sums;
 
 use crate::bounds::Bounds;
+use crate::pass::When;
 use crate::rewrite::{Change, Rewriter, Rules, rewrite};
 use cotangent_ir::{Func, Inst, Op, Types};
 
 /// Simplifies `func`. Says whether anything changed.
-pub fn simplify(types: &mut Types, func: &mut Func) -> bool {
+pub fn simplify(types: &mut Types, func: &mut Func, when: When) -> bool {
     let carried = carried::carried(types, func);
-    rewrite(types, func, &mut Simplify::default()) | carried
+    rewrite(types, func, &mut Simplify { bounds: Bounds::default(), when }) | carried
 }
 
-#[derive(Default)]
 struct Simplify {
     bounds: Bounds,
+    when: When,
 }
 
 impl Rules for Simplify {
@@ -69,7 +70,7 @@ impl Rules for Simplify {
         match &cx.func.insts[inst].op {
             Op::Math(math) => arith::math(cx, inst, *math),
             Op::Select => arith::select(cx, inst),
-            Op::Convert | Op::Bitcast => arith::convert(cx, inst),
+            Op::Convert | Op::Bitcast => arith::convert(cx, inst, self.when),
             Op::Detach => arith::detach(cx, inst),
             Op::Splat | Op::Sum | Op::Transpose => lanes::of_zero(cx, inst),
             Op::Swizzle(_) => lanes::swizzle(cx, inst),

@@ -140,8 +140,18 @@ impl<'a> Printer<'a> {
         if let Some(origin) = self.func.origin {
             put!(self.out, " origin({})", Name(origin));
         }
-        let DiffInfo { differentiable, rule, forward, backward, apply, substitute, constant, prefer } =
-            self.func.diff;
+        let DiffInfo {
+            differentiable,
+            rule,
+            forward,
+            backward,
+            apply,
+            substitute,
+            constant,
+            prefer,
+            ref held,
+            held_result,
+        } = self.func.diff;
         if let Some(mode) = differentiable {
             put!(self.out, " differentiable({})", mode_name(mode));
         }
@@ -162,6 +172,10 @@ impl<'a> Printer<'a> {
             Prefer::Recompute => " prefer(recompute)",
             Prefer::Checkpoint => " prefer(checkpoint)",
         });
+        if !held.is_empty() {
+            put!(self.out, " held({})", List(held.iter().map(|name| Name(*name))));
+        }
+        self.out.push_str(if held_result { " held_result" } else { "" });
         self.out.push_str(match self.func.inline {
             Inline::Auto => "",
             Inline::Early => " inline(early)",
