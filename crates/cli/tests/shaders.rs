@@ -1,5 +1,5 @@
 //! Every program of `tests/run` in every language that naga writes: accepted, or refused with what the guide's table of targets
-//! lists. Every program of `tests/grad`, which have no entry points, in WGSL.
+//! lists. Every program of `tests/grad`, which have no entry points, and the derivatives of `tests/kernels` in WGSL.
 //!
 //! Which programs are refused, where and why is an exact list, `refused.txt` beside this file (`BLESS=1` rewrites it). naga's own
 //! validator sees all that is emitted, and `tint` all WGSL. The other validators that are installed see every sixth program, or all with
@@ -9,9 +9,9 @@
 
 mod support;
 
-use cotangent::ir::Stage;
 use cotangent::ir::layout::Target;
-use cotangent::{Disk, Request, Roots, Session, capabilities};
+use cotangent::ir::{Mode, Stage};
+use cotangent::{Disk, KernelRoot, Request, Roots, Session, Symbol, capabilities};
 use std::path::Path;
 use support::folder::Folder;
 use support::run_header::RunHeader;
@@ -91,6 +91,27 @@ fn validators(made: &[Made]) {
         assert!(of > 50 * step, "only {of} programs for {}", target.name());
     }
     validate(made, step);
+}
+
+/// Barriers of backward halves, above all, which standard WGSL wants all threads of a group to reach.
+#[test]
+fn derivatives_of_kernels_are_valid_wgsl() {
+    let mut made = Vec::new();
+    for path in programs(&folder("kernels")) {
+        let program = Session::new(Disk::default()).program(&Request::new(path.to_string_lossy()));
+        for mode in [Mode::Forward, Mode::Backward] {
+            let root = KernelRoot { entry: Symbol::new("main"), mode, wrt: None, results: None };
+            let lowered = program.compile(Roots::Kernel(root)).accept();
+            let lowered = lowered.unwrap_or_else(|rejected| panic!("{rejected}"));
+            // Some are refused: `crates/cotangent/tests/kernels.rs` says which.
+            let Ok(emitted) = cotangent::shader(&lowered, Target::Wgsl, None) else { continue };
+            let program = format!("{}_{mode:?}", path.file_stem().expect("a name").display());
+            let stage = Stage::Compute;
+            made.push(Made { program, traps: false, target: Target::Wgsl, emitted, stage });
+        }
+    }
+    assert!(made.len() > 12);
+    validate(&made, 1);
 }
 
 #[test]

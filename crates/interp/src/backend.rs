@@ -4,6 +4,7 @@
 //! it may write, until it ends. It shares memory that it only reads; concurrent readers see the state before the launch.
 //! Locks are taken in a fixed order, so that launches in several threads cannot deadlock.
 
+use crate::held::Detached;
 use crate::layout::{narrowed, widened};
 use crate::params::{Param, Store};
 use crate::{Machine, Options, Program, Val};
@@ -16,14 +17,25 @@ use cotangent_runtime::{
 };
 use std::mem;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Instant;
 
 /// Runs programs by interpreting them.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Interpreter {
     /// How to run, unless a launch says otherwise.
     pub options: Options,
+    /// What was detached in the first launch, if later ones hold it still.
+    held: Option<Arc<Mutex<FirstLaunch>>>,
+}
+
+/// What the first launch of several detached.
+#[derive(Default, Debug)]
+struct FirstLaunch {
+    /// None before it.
+    detached: Option<Detached>,
+    /// Whether the last launch detached something for which there is nothing here.
+    strayed: bool,
 }
 
 /// Memory that launches take turns in writing.
@@ -52,7 +64,17 @@ pub struct Texture {
 impl Interpreter {
     /// An interpreter with these options.
     pub fn new(options: Options) -> Self {
-        Interpreter { options }
+        Interpreter { options, held: None }
+    }
+
+    /// One whose launches all have the values that the first one detaches, so that differences hold them still.
+    pub fn holding(options: Options) -> Self {
+        Interpreter { options, held: Some(Arc::default()) }
+    }
+
+    /// Whether the last launch detached a value at a place that the first launch did not reach.
+    pub fn has_strayed(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| held.lock().unwrap_or_else(PoisonError::into_inner).strayed)
     }
 
     fn options(&self, launch: Launch) -> Result<Options, Failure> {
@@ -71,6 +93,20 @@ impl Interpreter {
     /// The numbers of a texture in wide mode, as those of a buffer.
     pub fn wide_texels(&self, texture: &Texture) -> Vec<u64> {
         words(&texture.memory)
+    }
+
+    /// What `work` gives on a machine that has the values that the first launch detached, or notes them.
+    fn holding_detached<R>(&self, machine: &mut Machine<'_>, work: impl FnOnce(&mut Machine<'_>) -> R) -> R {
+        let Some(held) = &self.held else { return work(machine) };
+        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        match &held.detached {
+            Some(values) => machine.give_detached(values),
+            None => machine.note_detached(),
+        }
+        let result = work(machine);
+        held.strayed = machine.has_strayed();
+        held.detached.get_or_insert_with(|| machine.take_detached());
+        result
     }
 
     /// What `work` gives on a machine whose parameters have these arguments.
@@ -348,7 +384,7 @@ impl Backend for Interpreter {
         }
         self.with_machine(program, arguments, self.options(launch)?, |machine| {
             let start = launch.timed.then(Instant::now);
-            let ended = machine.dispatch(entry, groups);
+            let ended = self.holding_detached(machine, |machine| machine.dispatch(entry, groups));
             let time = start.map(|s| Time { seconds: s.elapsed().as_secs_f64(), by_device: false });
             Launched { ended, printed: machine.take_output(), time }
         })

@@ -3,7 +3,7 @@
 //! Derivatives treat the result of `detach` as constant, but it changes with the inputs. To compare a derivative with finite
 //! differences, record the detached values in one run, and replay them in runs at nearby points.
 //!
-//! A value is identified by the call stack, the instruction, and the iteration of each enclosing loop. A run that takes
+//! A value is identified by the thread, the call stack, the instruction, and the iteration of each enclosing loop. A run that takes
 //! another branch, or runs more iterations, gets the values of the instructions that both runs reach. If it detaches a value
 //! that the first run did not record, it has *strayed*: its results are not those of the function that was differentiated.
 

@@ -348,6 +348,7 @@ impl<'m> Machine<'m> {
                     let mut point = self.point_in(callers, frame);
                     // Variables are initialized by functions of their own.
                     point.push(callers.first().unwrap_or(frame).func.index() as u64);
+                    point.extend(self.thread.into_iter().flatten().map(u64::from));
                     let value = self.detach(point, value);
                     self.write(frame.base, result, value);
                 }

@@ -21,6 +21,8 @@ pub enum Roots {
     Function(Symbol),
     /// The derivative of an entry point, which is what gets lowered here: memory is made differentiable after that.
     Kernel(KernelRoot),
+    /// An entry point to be compared with its derivative: what the derivative holds constant is shown as detached, after lowering.
+    Held(Symbol),
     /// One function of the user's and its derivatives.
     Derivatives {
         /// The function.
@@ -138,6 +140,7 @@ pub fn lower_from(queries: &mut Queries, roots: Roots, options: Options) -> Lowe
     let mut found = Found::default();
     match roots {
         Roots::Entries(names) => entries(&mut lowerer, &names, &mut found),
+        Roots::Held(name) => entries(&mut lowerer, &[name], &mut found),
         Roots::Module => whole(&mut lowerer, &mut found),
         Roots::Kernel(kernel) => {
             entries(&mut lowerer, &[kernel.entry], &mut found);

@@ -180,7 +180,7 @@ pub fn check(args: &Gradcheck, entry: &str) -> Result<(), Failure> {
     let groups = groups(&args.groups)?;
     let (program, disk) = open(&args.source)?;
     let name = Symbol::new(entry);
-    let original = finish(program.compile(Roots::Entries(vec![name])), format)?;
+    let original = finish(program.compile(Roots::Held(name)), format)?;
     let along_x = groups[1..] == [1, 1];
     let root = KernelRoot {
         entry: name,

@@ -4,7 +4,7 @@
 use super::check::{Options, Stop};
 use cotangent_base::{Scalar, Symbol};
 use cotangent_interp::{Interpreter, Options as Interpreting};
-use cotangent_ir::{FuncId, Module, Ty, Type, Types, layout};
+use cotangent_ir::{Func, FuncId, Module, Op, StructField, Ty, Type, Types, layout};
 use cotangent_jit::{Limits, Native};
 use cotangent_lower::Lowered;
 use cotangent_passes::calls::Calls;
@@ -13,11 +13,17 @@ use cotangent_runtime::path::{Leaf, leaves};
 use cotangent_runtime::{Compiled, Data, Failure, Launch, Launched, Number, Params, Runner};
 use std::sync::Arc;
 
+/// How the interpreter computes here.
+fn wide() -> Interpreting {
+    Interpreting { wide: true, ..Interpreting::default() }
+}
+
 /// A kernel that is launched in double precision.
 pub(super) struct Double<'l> {
     lowered: &'l Arc<Lowered>,
     entry: FuncId,
     native: Option<Runner<Native>>,
+    interpreter: Arc<Interpreter>,
 }
 
 /// The floats of all writable parameters after a launch, in order.
@@ -34,7 +40,24 @@ impl<'l> Double<'l> {
     /// A program with one entry point.
     pub fn new(lowered: &'l Arc<Lowered>) -> Self {
         let entry = lowered.entries[0];
-        Double { lowered, entry, native: native(&lowered.module, entry) }
+        let interpreter = Arc::new(Interpreter::new(wide()));
+        Double { lowered, entry, native: native(&lowered.module, entry), interpreter }
+    }
+
+    /// The same. What it detaches keeps the values of the first launch.
+    pub fn holding(lowered: &'l Arc<Lowered>) -> Self {
+        let detaches = |func: &Func| func.all_insts().iter().any(|inst| func.insts[*inst].op == Op::Detach);
+        let mut double = Double::new(lowered);
+        if lowered.module.funcs.values().any(detaches) {
+            double.native = None;
+            double.interpreter = Arc::new(Interpreter::holding(wide()));
+        }
+        double
+    }
+
+    /// Whether the last launch detached a value at a place that the first launch did not reach.
+    pub fn has_strayed(&self) -> bool {
+        self.interpreter.has_strayed()
     }
 
     /// Launches it on these parameters.
@@ -44,16 +67,15 @@ impl<'l> Double<'l> {
         {
             match finish(runner.launch_id(self.entry, options.groups, Launch::default())) {
                 Err(Stop::Failure(Failure::Refused(_))) => {}
-                ended => return ended.and_then(|()| native_floats(runner)),
+                ended => return ended.and_then(|()| native_floats(self.lowered, runner)),
             }
         }
         self.native = None;
-        let wide = Interpreting { wide: true, ..Interpreting::default() };
         let compiled = crate::compiled(self.lowered);
-        let runner = Runner::with_params(Arc::new(Interpreter::new(wide)), compiled, params.clone());
+        let runner = Runner::with_params(Arc::clone(&self.interpreter), compiled, params.clone());
         let mut runner = runner.map_err(Stop::Failure)?;
         finish(runner.launch_id(self.entry, options.groups, Launch::default()))?;
-        interpreted_floats(&runner)
+        interpreted_floats(self.lowered, &runner)
     }
 }
 
@@ -133,22 +155,42 @@ fn finish(launched: Result<Launched, Failure>) -> Result<(), Stop> {
     launched.map_err(Stop::Failure)?.ended.map_err(|stopped| Stop::Trap(Box::new(stopped)))
 }
 
-/// The element of a buffer, with its floats.
-fn floats_of(module: &Module, name: Symbol) -> Option<(Ty, Vec<Leaf>)> {
+/// The type of the elements of a buffer.
+fn element(module: &Module, name: Symbol) -> Option<Ty> {
     match module.types.get(module.globals[module.global_named(name)?].ty) {
-        Type::Buffer(elem, _) => Some((elem, leaves(&module.types, elem))),
+        Type::Buffer(elem, _) => Some(elem),
         _ => None,
     }
 }
 
-fn native_floats(runner: &mut Runner<Native>) -> Result<Ended, Stop> {
+/// For each scalar of a type, whether it carries a derivative: a float that no structure leaves out of its derivative.
+pub(super) fn carries(lowered: &Lowered, ty: Ty) -> Vec<bool> {
+    let types = &lowered.module.types;
+    match types.get(ty) {
+        Type::Array(elem, n) => carries(lowered, elem).repeat(n as usize),
+        Type::Struct(id) => {
+            let row = lowered.module.diff.get(id);
+            let field = |(i, field): (usize, &StructField)| {
+                let has = row.is_none_or(|row| row.fields.get(i).is_some_and(Option::is_some));
+                carries(lowered, field.ty).into_iter().map(move |carries| carries && has)
+            };
+            types.struct_def(id).fields.iter().enumerate().flat_map(field).collect()
+        }
+        _ => leaves(types, ty).iter().map(|leaf| leaf.scalar.is_float()).collect(),
+    }
+}
+
+fn native_floats(lowered: &Lowered, runner: &mut Runner<Native>) -> Result<Ended, Stop> {
     runner.download().map_err(Stop::Failure)?;
     let module = runner.compiled().module.clone();
     let mut all = vec![];
     for name in runner.params.writable() {
-        let Some((elem, leaves)) = floats_of(&module, name) else { continue };
+        let (Some(narrow), Some(elem)) = (element(&lowered.module, name), element(&module, name)) else {
+            continue;
+        };
         let stride = layout::layout(&module.types, elem).map_or(1, |l| l.size.max(1)) as usize;
-        let floats: Vec<&Leaf> = leaves.iter().filter(|leaf| leaf.scalar.is_float()).collect();
+        let floats = leaves(&module.types, elem).into_iter().zip(carries(lowered, narrow));
+        let floats: Vec<Leaf> = floats.filter(|(_, carries)| *carries).map(|(leaf, _)| leaf).collect();
         let elements = runner.params.get(name.as_str())?.1.chunks_exact(stride);
         let read = |bytes: &[u8], leaf: &Leaf| Number::read(leaf.scalar, &bytes[leaf.offset..]).as_f64();
         let numbers = elements.flat_map(|bytes| floats.iter().map(move |leaf| read(bytes, leaf)));
@@ -157,8 +199,7 @@ fn native_floats(runner: &mut Runner<Native>) -> Result<Ended, Stop> {
     Ok(Ended(all))
 }
 
-fn interpreted_floats(runner: &Runner<Interpreter>) -> Result<Ended, Stop> {
-    let module = &runner.compiled().module;
+fn interpreted_floats(lowered: &Lowered, runner: &Runner<Interpreter>) -> Result<Ended, Stop> {
     let mut all = vec![];
     for name in runner.params.writable() {
         if let Ok(texture) = runner.texture(name.as_str()) {
@@ -166,11 +207,12 @@ fn interpreted_floats(runner: &Runner<Interpreter>) -> Result<Ended, Stop> {
             all.push((name, texels.iter().map(|word| f64::from_bits(*word)).collect()));
             continue;
         }
-        let (Some((_, leaves)), Ok(buffer)) = (floats_of(module, name), runner.buffer(name.as_str())) else {
+        let (Some(elem), Ok(buffer)) = (element(&lowered.module, name), runner.buffer(name.as_str())) else {
             continue;
         };
         let words = runner.backend().wide_words(&buffer);
-        let words = words.iter().zip(leaves.iter().cycle()).filter(|(_, leaf)| leaf.scalar.is_float());
+        let carries = carries(lowered, elem);
+        let words = words.iter().zip(carries.iter().cycle()).filter(|(_, carries)| **carries);
         all.push((name, words.map(|(word, _)| f64::from_bits(*word)).collect()));
     }
     Ok(Ended(all))

@@ -338,6 +338,9 @@ impl Program {
             if let (Roots::Kernel(asked), false) = (&roots, diagnostics.has_errors()) {
                 diagnostics.append(kernel::derive(&mut lowered, asked, self.request.options.target));
             }
+            if let Roots::Held(_) = roots {
+                cotangent_autodiff::kernel::hold(&mut lowered.module);
+            }
             Arc::new(lowered)
         });
         LoweredStage { lowered, diagnostics, derived: Memo::default() }
