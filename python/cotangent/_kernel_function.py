@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from ._layout import DTYPES, leaves_of
 from ._torch import DTYPES as TORCH
@@ -66,6 +66,25 @@ class KernelFunction:
         return {p.name for p in self.kernel.any_entry(cuda).parameters if p.node[0] == "buffer" and p.node[3]}
 
 
+def _first_order(backward):
+    """Lets gradients be differentiated only to report that they cannot.
+
+    torch's `once_differentiable` reports it only if the cotangents require gradients, which those of a sum do not.
+    """
+
+    @functools.wraps(backward)
+    def wrapped(ctx, *cotangents):
+        with torch.no_grad():
+            gradients = backward(ctx, *cotangents)
+        if not torch.is_grad_enabled():
+            return gradients
+        message = "derivatives of kernels are of first order: call a function, or launch a kernel that computes the derivative"
+        report = torch._C._functions.DelayedError(message.encode(), len(gradients))
+        return report(*[None if g is None else g.detach().requires_grad_() for g in gradients])
+
+    return wrapped
+
+
 class _Launch(torch.autograd.Function):
     """A launch. Its backward pass launches the derivative, which computes again what it needs: only arguments are saved."""
 
@@ -87,7 +106,7 @@ class _Launch(torch.autograd.Function):
         return tuple(results.values())
 
     @staticmethod
-    @once_differentiable
+    @_first_order
     def backward(ctx, *cotangents):
         function, pairs, gradients = ctx.function, dict(ctx.rest), {}
         written = function.is_written(ctx.device.type == "cuda")

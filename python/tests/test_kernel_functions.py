@@ -228,3 +228,19 @@ void sq(DiffTensorView a, DiffTensorView b)
             f(x=a, weights=a, y=a)
         with pytest.raises(ValueError, match="main lacks scale"):
             f(x=a, weights=a, n=4, shift=(1, 1))
+
+    def test_second_derivatives_are_reported(self, on):
+        import torch
+
+        m = cotangent.load(source="""
+            StructuredBuffer<float> x;
+            RWStructuredBuffer<float> y;
+            [numthreads(1, 1, 1)]
+            void square(uint3 id : SV_DispatchThreadID) { y[id.x] = x[id.x] * x[id.x]; }
+        """)
+        square = m.square.function(out={"y": lambda a: a["x"].shape}, blocks=lambda a: a["x"].numel())
+        x = torch.tensor([3.0], device=on, requires_grad=True)
+        (gradient,) = torch.autograd.grad(square(x=x).sum(), x, create_graph=True)
+        assert gradient.tolist() == [6.0]
+        with pytest.raises(RuntimeError, match="first order"):
+            (gradient * x).sum().backward()
