@@ -83,12 +83,12 @@ cotangent_base::codes! {
 
     /// The derivative of a kernel propagates derivatives through the memory that the kernel accesses: buffers, uniforms,
     /// group-shared and `static` variables. Some accesses have no derivative: atomic operations on floats other than additions, the
-    /// old value of an atomic addition, interface values in memory, and memory that is chosen at run time. Nor have some operations on
-    /// the way from what a kernel reads to what it writes: those on waves and quads, and those on the bits of floats. Data may also be
-    /// left out of the derivative of a structure or of a function. Only compute kernels can be differentiated.
+    /// old value of an atomic addition, interface values in memory, and memory that is chosen at run time. A derivative is also lost where a
+    /// value passes through an operation on waves, quads or the bits of a float, or through data that the derivative of a structure or a
+    /// custom derivative leaves out. Only compute kernels can be differentiated.
     ///
-    /// Rewrite the place as the message says, move it to a function with a custom derivative, or write `detach` or `no_diff` where the
-    /// derivative is not wanted.
+    /// Rewrite the code as the message says, move it to a function with a custom derivative, or write `detach` or `no_diff` where no
+    /// derivative is intended.
     E0615 KERNEL = "kernel has no derivative";
 
     /// A kernel can be differentiated if no thread touches an element of a buffer that another thread writes in the same dispatch.
@@ -119,7 +119,7 @@ cotangent_base::codes! {
     /// heat[next[id.x]] = 0.5 * heat[id.x]; // warning: `next` could lead to the element of another thread
     /// ```
     ///
-    /// `cotangent gradcheck --entry` compares the gradients with differences. Read from one buffer and write to another to be sure. An
+    /// `cotangent gradcheck --entry` compares the gradients with finite differences. To avoid the warning, read from one buffer and write to another. An
     /// index such as `4 * id.x + k`, with `k` from 0 to 3, shows that elements belong to one thread.
     W0602 KERNEL_SHARES = "threads of a kernel may share elements";
 }

@@ -287,7 +287,7 @@ pub struct Run {
     /// The language in which `--backend gpu` passes the program to the device: wgsl, or spirv for Vulkan.
     #[arg(long, value_enum, value_name = "TARGET")]
     pub target: Option<RunTarget>,
-    /// The device for `--backend gpu`: its number in `cotangent devices`, or a part of its name.
+    /// The device for `--backend gpu` or `--backend cuda`: a part of its name, or for `gpu` its number in `cotangent devices`.
     #[arg(long, value_name = "NAME|INDEX")]
     pub device: Option<String>,
     /// Print elapsed time and threads per second to stderr, and apart from it how long compiling took.

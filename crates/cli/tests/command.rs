@@ -658,7 +658,7 @@ fn a_report_is_a_page_that_needs_nothing_else() {
     let page = std::fs::read_to_string(page).unwrap();
     // The line of the loop's body with its bytes, in escaped text; the formula; all policies.
     assert!(page.contains("y = sin(y) * k &lt; 2 ? sin(y) * k : y;"), "{page}");
-    for part in ["*n</code>", "(neither)", "recompute", "checkpoint", "decay.slang:5:5"] {
+    for part in ["*n</code>", "(default)", "recompute", "checkpoint", "decay.slang:5:5"] {
         assert!(page.contains(part), "{part} in {page}");
     }
     assert!(!page.contains("src=") && !page.contains("href="), "{page}");

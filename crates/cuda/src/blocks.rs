@@ -122,7 +122,7 @@ impl Blocks<'_> {
                 self.hold(&bytes, to)
             }
             (Type::Buffer(..) | Type::Opaque(_), None) => Ok(()),
-            _ => Err(Failure::usage(format!("`{name}` was given what it is not"))),
+            _ => Err(Failure::usage(format!("`{name}` was given an argument of another kind"))),
         }
     }
 

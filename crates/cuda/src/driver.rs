@@ -163,8 +163,8 @@ impl Device {
             |info: &Info| name.is_none_or(|name| info.name.to_lowercase().contains(&name.to_lowercase()));
         let Some(number) = all.iter().position(wanted) else {
             let known: Vec<&str> = all.iter().map(|info| info.name.as_str()).collect();
-            let known = if known.is_empty() { "there is none".to_string() } else { known.join(", ") };
-            return Err(format!("no such CUDA device: {known}"));
+            let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+            return Err(format!("no such CUDA device; available: {known}"));
         };
         let nvrtc = Nvrtc::get(nvrtc)?;
         let device = handle(driver, number as c_int)?;

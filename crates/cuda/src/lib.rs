@@ -1,7 +1,7 @@
 //! Runs programs on NVIDIA devices.
 //!
 //! CUDA's driver and its compiler, NVRTC, are libraries that are looked for at run time. Nothing is linked, and no toolkit is
-//! needed: the driver comes with the device, NVRTC with the package `nvidia-cuda-nvrtc` or a toolkit. Where one of them or a device is
+//! needed: the driver is NVIDIA's display driver, NVRTC comes with the package `nvidia-cuda-nvrtc` or a toolkit. Where one of them or a device is
 //! missing, [`Device::open`] says which.
 //!
 //! [`Cuda`] is the back end. An entry point is written as CUDA by [`Translate`] and compiled when it is first launched. Buffers and

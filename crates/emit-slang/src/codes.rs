@@ -2,7 +2,7 @@
 
 cotangent_base::codes! {
     /// `cotangent derivative` prints functions over values, uniforms, structured buffers and `static` variables. Textures, pointers,
-    /// atomic operations, barriers and operations on waves have no form there. The derivative itself exists: `run`, `grad` and
-    /// `compile` take it.
+    /// atomic operations, barriers and operations on waves are not supported there, nor are interface values
+    /// in memory. `run`, `grad` and `compile` accept the derivative.
     E0765 UNSUPPORTED = "not supported in a printed derivative";
 }

@@ -203,7 +203,7 @@ impl FuncEmitter<'_, '_> {
         at_depth.min_by_key(|inst| self.around[inst].1).expect("a slot has a member")
     }
 
-    /// Declares what has its home here, but for slots in `own`.
+    /// Declares the slots that are declared before this instruction, except those in `own`.
     pub fn declare_home(&mut self, inst: Inst, own: &[Slot]) -> Result<()> {
         for slot in self.homes.get(&inst).cloned().unwrap_or_default() {
             if !own.contains(&slot) {
@@ -286,7 +286,7 @@ impl FuncEmitter<'_, '_> {
         self.out += &format!("{}{text}\n", "    ".repeat(self.indent));
     }
 
-    /// The expression of a value, and the end of its being kept back.
+    /// The expression of a value, which is no longer pending.
     pub fn value(&mut self, value: Value) -> Expr {
         if let Some(expr) = self.values.get(&value) {
             self.pending.retain(|v| *v != value);

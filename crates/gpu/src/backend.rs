@@ -250,7 +250,7 @@ impl Gpu {
             }
             (Type::Opaque(Opaque::Sampler), given) => Ok(Content::Sampler(sampler(given))),
             (Type::Opaque(Opaque::Comparison), given) => Ok(Content::Comparison(sampler(given))),
-            _ => Err(Failure::usage(format!("`{name}` was given what it is not"))),
+            _ => Err(Failure::usage(format!("`{name}` was given an argument of another kind"))),
         }
     }
 

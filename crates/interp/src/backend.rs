@@ -210,7 +210,7 @@ fn set_values(
                 machine.params[global] = Param::Sampler(*state);
             }
             (Type::Buffer(..) | Type::Opaque(_), Some(_)) => {
-                return Err(Failure::usage(format!("`{name}` was given what it is not")));
+                return Err(Failure::usage(format!("`{name}` was given an argument of another kind")));
             }
             (_, Some(Argument::Value(bytes))) => {
                 let size = layout::layout(&module.types, data.ty).map_or(0, |l| l.size as usize);

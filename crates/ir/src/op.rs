@@ -208,8 +208,8 @@ ops! {
     /// `(p: ref<T> or buffer) -> u64`. A number that tells places apart and orders those of one array; 0 for the null pointer, which
     /// is `zero`.
     Address "address" None No;
-    /// `(a: u64 or ref<U>) -> ref<T>`. A pointer to the place that a number tells, or where another pointer leads, whatever lies
-    /// there. It moves along all of that memory. A number that no `address` gave is null.
+    /// `(a: u64 or ref<U>) -> ref<T>`. A pointer to the address that a number encodes, or that another pointer has, whatever the type
+    /// of the data there. It moves along all of that memory. A number that no `address` gave is null.
     Pointer "pointer" None No;
     /// `(handle) -> u32`. How many elements a buffer has.
     Length "length" None No;

@@ -46,7 +46,7 @@ pub struct ShaderShadow {
     pub read: bool,
     /// Whether the kernel writes it: it is a result, whose cotangent a backward launch takes.
     pub written: bool,
-    /// Whether it has a copy for each thread of the dispatch, one behind the other: the gradient is their sum.
+    /// Whether it has a copy for each thread of the dispatch, one after the other: the gradient is their sum.
     pub sliced: bool,
 }
 

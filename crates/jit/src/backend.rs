@@ -252,7 +252,9 @@ impl<'a> Locked<'a> {
                     let image = Image { state: *state, ..Image::default() };
                     locked.given.push(Given { global, image });
                 }
-                (Type::Buffer(..) | Type::Opaque(_), _) => return wrong("was given what it is not"),
+                (Type::Buffer(..) | Type::Opaque(_), _) => {
+                    return wrong("was given an argument of another kind");
+                }
                 (_, Argument::Value(bytes)) => {
                     let size = layout::layout(&module.types, data.ty).map_or(0, |l| l.size as usize);
                     if bytes.len() != size {

@@ -65,8 +65,8 @@ fn each(
 
 /// Optimizes every function of a module, when all derivatives have been taken.
 ///
-/// Small functions are inlined, and those that are called in one place and are passed much; callees first, then loops of one iteration become choices, loops that count become
-/// counted, and invariant code leaves them. Functions that nobody calls any more stay: only the caller knows which
+/// Inlines, callees first, small functions and those that are called once with large values. Then loops of one iteration become
+/// choices, loops that count become counted, and invariant code leaves them. Functions that nobody calls any more stay: only the caller knows which
 /// ones the host may start.
 pub fn optimize(module: &mut Module, watch: &mut Watch) {
     let effects = Effects::of(module);

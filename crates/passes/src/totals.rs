@@ -41,8 +41,8 @@
 //! }
 //! ```
 //!
-//! Backward kernels add to gradients in loops. The order of these additions is not defined, so their terms may be added up before. It
-//! runs on derived kernels only, since sums are rounded otherwise then.
+//! Backward kernels add to gradients in loops. The order of these additions is not defined, so the loop may sum the terms first. This
+//! changes rounding, so the pass runs on derived kernels only.
 //!
 //! The additions must be of floats whose old value is not used, at an index that the loop does not change. Where a branch of the loop
 //! adds, the loop also carries whether it did: memory is touched only then, as before.

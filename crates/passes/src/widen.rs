@@ -38,7 +38,7 @@ use cotangent_ir::{
     AtomicKind, Builder, DiffRow, Func, FuncId, Inst, Module, Op, Region, StructId, Ty, Type, Types, Value,
 };
 
-/// Why some of these functions would not mean the same, if so.
+/// Why `widen` cannot express these functions, if it cannot.
 pub fn refused(module: &Module, funcs: &[FuncId]) -> Option<&'static str> {
     let funcs = funcs.iter().map(|id| &module.funcs[*id]);
     funcs.into_iter().find_map(|func| {

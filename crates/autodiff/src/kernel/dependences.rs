@@ -10,7 +10,7 @@
 //!
 //! Only floats carry derivatives, but the bits of a float are followed through integers until they become a float again.
 //!
-//! A function of the program is looked at once, a function of the library anew at each call: what one call of `asuint` is given does
+//! A function of the program is analyzed once, a function of the library at each call, so that arguments of one call of `asuint` do
 //! not reach the result of another.
 
 use super::accesses::memory;
@@ -65,7 +65,7 @@ pub(super) struct Place {
     pub inst: Inst,
 }
 
-/// As many calls of library functions are told apart.
+/// The most calls of library functions that are analyzed separately.
 const MOST_SITES: usize = 1 << 16;
 
 /// The graph.

@@ -73,7 +73,7 @@ impl Report<'_> {
                     .to_string(),
             ),
             Why::Bits => (
-                format!("{what} has no derivative: it makes a number of the bits of a float"),
+                format!("{what} has no derivative: it converts the bits of a float"),
                 "compute with floats, or `detach` the float whose bits are taken".to_string(),
             ),
             Why::Data(ty) => (

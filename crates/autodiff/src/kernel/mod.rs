@@ -34,7 +34,7 @@
 //! Additions are atomic, except where [`owned`](mod@owned) shows that each thread has elements of its own: then the atomic operations
 //! become plain ones after optimization.
 //!
-//! If an order is asked for ([`Asked::deterministic`]), the shadows of what is read have a copy for each thread, one behind the other,
+//! For additions in a fixed order ([`Asked::deterministic`]), the shadows of what is read have a copy for each thread, one after the other,
 //! which the host adds up.
 //!
 //! # Primal results in reverse mode
@@ -144,7 +144,7 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
     races::unseen(module, entry, &followed, &accesses, &mut diagnostics);
     let owned = if asked.along_x { owned::owned(module, entry, &followed) } else { Set::default() };
     let shadows = shadow::Shadows::new(module, &accesses, asked, &owned, &mut diagnostics);
-    shadows.refuse_unordered(module, &mut diagnostics);
+    shadows.refuse_unordered(module, asked, &mut diagnostics);
     losses::losses(module, &followed, (&shadows, &made), asked.is_library, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);

@@ -77,7 +77,7 @@ pub(super) fn unseen(
             if is_param && is_read && !owned.contains(&global) && told.insert(global) {
                 let name = module.globals[global].name;
                 let message = format!(
-                    "cannot see whether a thread stores to elements of `{name}` that another one reads"
+                    "cannot determine whether a thread writes elements of `{name}` that another thread reads"
                 );
                 let help = "read from one buffer and write to another, or compare with `cotangent gradcheck --entry`";
                 diagnostics.push(Diagnostic::new(codes::KERNEL_SHARES, data.span, message).help(help));

@@ -133,8 +133,8 @@ impl Shadows {
     }
 
     /// Reports what cannot be added in order, if that was asked for.
-    pub fn refuse_unordered(&self, module: &Module, diagnostics: &mut Diagnostics) {
-        if self.slice.is_none() {
+    pub fn refuse_unordered(&self, module: &Module, asked: &Asked, diagnostics: &mut Diagnostics) {
+        if !asked.deterministic || asked.mode != Mode::Backward {
             return;
         }
         for (of, data) in &self.known {
@@ -277,7 +277,7 @@ impl Place {
         found[0]
     }
 
-    /// Acts on what is there. Beside a texture there is nothing.
+    /// Runs `act` on the element. Does nothing outside a texture.
     fn within(
         &self,
         b: &mut Builder<'_>,

@@ -31,6 +31,10 @@ pub fn roots(
     if !wrt.is_empty() {
         return Err(Failure::Usage(format!("--wrt needs an entry point, and `{name}` is not one")));
     }
+    if along_x || deterministic {
+        let message = format!("--along-x and --deterministic need an entry point, and `{name}` is not one");
+        return Err(Failure::Usage(message));
+    }
     Ok(Roots::Derivatives { func: Symbol::new(name), modes: vec![mode] })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Each step is a tenth of the previous one. The difference between the point and its neighbour shrinks to a tenth where
 //! there is a slope, to more than that where the function becomes infinitely steep (to a third for a square root), and not at
-//! all at a jump. Where the slope has a logarithm, it grows by as much with each step. A side that jumps has the slope of its own values, without the point; if that slope grows, it is a pole.
+//! all at a jump. Where the difference quotient grows like a logarithm, it changes by a constant with each step. A side that jumps has the slope of its own values, without the point; if that slope grows, it is a pole.
 //! Rounding errors do not shrink either, so a jump must be larger than those.
 
 /// How near the values are, relative to the larger of the input number and one.

@@ -105,7 +105,7 @@ impl Lowerer<'_> {
             return paired.map_or(Called::Plain, |paired| Called::Paired(paired, pointers));
         }
         if hand || diff.substitute.is_some() {
-            let how = "this pointer has derivatives, and another one of the call has none";
+            let how = "one pointer argument has derivatives, and another has none";
             return match pointers.is_empty() {
                 true => Called::Plain,
                 false => Called::Refused(Loss { span: data.span, how }),

@@ -85,7 +85,10 @@ impl Companion {
             (Companion::None, Companion::None) => Companion::None,
             (Companion::Known, Companion::Known) => Companion::Known,
             (Companion::None, Companion::Known) | (Companion::Known, Companion::None) => {
-                Companion::Lost(Loss { span, how: "here it may also be a pointer without derivatives" })
+                Companion::Lost(Loss {
+                    span,
+                    how: "at run time this may also be a pointer without derivatives",
+                })
             }
         }
     }

@@ -5,10 +5,10 @@ use super::{Companion, Loss};
 use crate::instance::Lowerer;
 use cotangent_ir::{Func, Inst, InstData, Op, Path, Ty, Type, Value};
 
-const CHANGED: &str = "a part of the pointer is changed here, and its derivatives are where they were";
-const MADE: &str = "the pointer is made here of parts of another, which says nothing of derivatives";
-const TAKEN: &str = "a part of the pointer is taken here, and of its derivatives there is no such part";
-const HIDDEN: &str = "an interface value does not say where derivatives are";
+const CHANGED: &str = "a field of the pointer is changed here, but not of its derivative pointer";
+const MADE: &str = "the pointer is constructed here from parts of another one, without a derivative pointer";
+const TAKEN: &str = "a part of the pointer is read here that its derivative pointer does not have";
+const HIDDEN: &str = "an interface value does not store the derivative pointer";
 
 /// What is known of the result of an operation.
 pub(super) fn result(lowerer: &mut Lowerer<'_>, func: &Func, flow: &Flow, inst: Inst) -> Companion {

@@ -205,7 +205,7 @@ impl Writer<'_, '_> {
         self.companions.insert(value, companion);
     }
 
-    /// The companion of a value; zero for one that was not assigned, or of which nobody will look at it.
+    /// The companion of a value; zero for one that was not assigned, or whose companion is not used.
     fn companion(&mut self, value: Value, span: Span) -> Value {
         match self.companions.get(&value) {
             Some(companion) => *companion,

@@ -1,11 +1,11 @@
 //! A report as a page: one HTML file without anything else to load. Beside each line of the source stand the bytes that are
-//! stored for it, on a ground that is the darker the more there are.
+//! stored for it, on a background that is darker for more bytes.
 
 use super::{Leaf, Shown, leaves};
 use cotangent::Span;
 use std::collections::BTreeMap;
 
-/// Lines shown before and behind those that something is said of.
+/// How many lines are shown before and after an annotated line.
 const AROUND: u32 = 8;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;color:#222}\
@@ -60,7 +60,7 @@ fn summary(shown: &Shown<'_>) -> String {
             .taken
             .iter()
             .map(|t| format!("<code>{}</code> ({} bytes)", escape(t.name.as_str()), t.bytes));
-        out += &format!(" From its caller it needs again: {}.", taken.collect::<Vec<_>>().join(", "));
+        out += &format!(" It takes from its caller: {}.", taken.collect::<Vec<_>>().join(", "));
     }
     out + "</p>\n"
 }
@@ -77,7 +77,7 @@ fn policies(shown: &Shown<'_>) -> String {
         out += &format!(
             "<tr{class}><td>{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{instructions}</td></tr>\n",
-            name.unwrap_or("(neither)"),
+            name.unwrap_or("(default)"),
             costs.bytes,
             costs.growth().formula(),
             costs.repeated.len(),
