@@ -145,7 +145,9 @@ impl Emitter<'_> {
                 return Ok(None);
             }
             while u32::next_multiple_of(end, reached) < leaf.offset {
-                let offset = end.next_multiple_of(4);
+                // Nothing may share 16 bytes with an aggregate.
+                let offset = end.next_multiple_of(if behind_aggregate { 16 } else { 4 });
+                behind_aggregate = false;
                 let quads = (leaf.offset - offset) / 16;
                 let ty = if offset.is_multiple_of(16) && quads > 0 { self.quads(16 * quads) } else { word };
                 let name = format!("unused_{offset}");

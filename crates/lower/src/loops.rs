@@ -80,9 +80,12 @@ impl Frame<'_, '_> {
             if let Some(cond) = l.cond.as_ref().filter(|_| late) {
                 f.test_late(cond, flag);
             }
-            match meets {
-                true => f.one_round(None, &assigned, |f| f.block(&l.body)),
-                false => f.block(&l.body),
+            // A test that is known to fail leaves the loop for certain.
+            if !f.is_done() {
+                match meets {
+                    true => f.one_round(None, &assigned, |f| f.block(&l.body)),
+                    false => f.block(&l.body),
+                }
             }
             if !f.is_done() {
                 let values = f.next_round(f.targets.len() - 1);
