@@ -7,31 +7,12 @@ use cotangent::gradient::{Evaluator, Functions, Named};
 use cotangent::interp::{Machine, Options, Val};
 use cotangent::ir::{Const, FuncId, Mode, Module, Ty, Type};
 use cotangent::{Disk, Request, Roots, Session, Symbol, Texts};
-use libtest_mimic::{Arguments, Failed, Trial};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+mod support;
 
 fn main() {
-    let arguments = Arguments::from_args();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/grad");
-    let mut files = Vec::new();
-    collect(&root, &mut files);
-    assert!(!files.is_empty(), "no programs in {}", root.display());
-    files.sort();
-    let trial = |path: PathBuf| {
-        let name = path.strip_prefix(&root).unwrap_or(&path).with_extension("").display().to_string();
-        Trial::test(name, move || check(&path).map_err(Failed::from))
-    };
-    libtest_mimic::run(&arguments, files.into_iter().map(trial).collect()).exit()
-}
-
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-    for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()) {
-        if path.is_dir() {
-            collect(&path, found);
-        } else if path.extension().is_some_and(|e| e == "slang") {
-            found.push(path);
-        }
-    }
+    support::each_law(check)
 }
 
 /// A macro and its value.

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! At each point: forward mode, reverse mode and central differences give the same Jacobian, all in the interpreter's
-//! wide mode, and native code in binary64 gives the same bits; and in ordinary precision value and derivatives are the expected ones, where the line gives any. The
-//! derivatives are those of the one output, or of the sum of all output numbers. At a `kink` there are no central
-//! differences. `-D NAME=VALUE` before the function defines a macro. Every number of the inputs that is no integer must have a
+//! wide mode. Native code in binary64 gives the same bits. In ordinary precision value and derivatives are the expected ones, where
+//! the line gives any. The derivatives are those of the one output, or of the sum of all output numbers. At a `kink` there are no
+//! central differences. `-D NAME=VALUE` before the function defines a macro. Every number of the inputs that is no integer must have a
 //! derivative, unless a line `//constant: s.x, s.y` says that it has none.
 
 use cotangent::gradient::{Evaluator, Functions, Jacobian};
@@ -19,31 +19,12 @@ use cotangent::runtime::path::Leaf;
 use cotangent::runtime::{Compiled, Params};
 use cotangent::{Disk, Lowered, Request, Roots, Session, Symbol, render};
 use cotangent_passes::widen;
-use libtest_mimic::{Arguments, Failed, Trial};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+mod support;
 
 fn main() {
-    let arguments = Arguments::from_args();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/grad");
-    let mut files = Vec::new();
-    collect(&root, &mut files);
-    assert!(!files.is_empty(), "no programs in {}", root.display());
-    files.sort();
-    let trial = |path: PathBuf| {
-        let name = path.strip_prefix(&root).unwrap_or(&path).with_extension("").display().to_string();
-        Trial::test(name, move || check(&path).map_err(Failed::from))
-    };
-    libtest_mimic::run(&arguments, files.into_iter().map(trial).collect()).exit()
-}
-
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-    for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()) {
-        if path.is_dir() {
-            collect(&path, found);
-        } else if path.extension().is_some_and(|e| e == "slang") {
-            found.push(path);
-        }
-    }
+    support::each_law(check)
 }
 
 /// One line of a header.
