@@ -3,7 +3,8 @@
 //!
 //! This is [`bind`] in full detail: names of types, offsets of every field, elements of buffers.
 
-use cotangent_base::{Scalar, Symbol};
+use cotangent_base::Symbol;
+use cotangent_emit_slang::scalar_name;
 use cotangent_ir::layout::bind::{Bindings, BlockPlace, Bound, Slot};
 use cotangent_ir::layout::{Matrices, Rules, Target, bind};
 use cotangent_ir::shader::{Block, ShaderParam, ShaderVarying, Shape};
@@ -296,21 +297,4 @@ fn texture_name(texture: Texture) -> String {
     let array = if texture.array { "Array" } else { "" };
     let lanes = if texture.lanes > 1 { texture.lanes.to_string() } else { String::new() };
     format!("{written}Texture{dim}{array}<{}{lanes}>", scalar_name(texture.scalar))
-}
-
-pub(crate) fn scalar_name(scalar: Scalar) -> &'static str {
-    match scalar {
-        Scalar::Bool => "bool",
-        Scalar::I8 => "int8_t",
-        Scalar::I16 => "int16_t",
-        Scalar::I32 => "int",
-        Scalar::I64 => "int64_t",
-        Scalar::U8 => "uint8_t",
-        Scalar::U16 => "uint16_t",
-        Scalar::U32 => "uint",
-        Scalar::U64 => "uint64_t",
-        Scalar::F16 => "half",
-        Scalar::F32 => "float",
-        Scalar::F64 => "double",
-    }
 }

@@ -22,6 +22,8 @@ mod inst;
 mod names;
 mod types;
 
+pub use types::scalar as scalar_name;
+
 use cotangent_base::{Diagnostic, Map, Span};
 use cotangent_ir::{Access, Control, Exit, Func, FuncId, Global, GlobalKind, Module, Op, Region, Type};
 use cotangent_passes::calls::Calls;

@@ -19,7 +19,8 @@ impl Structs {
     }
 }
 
-pub(crate) fn scalar(s: Scalar) -> &'static str {
+/// The name of a scalar type in the language.
+pub fn scalar(s: Scalar) -> &'static str {
     match s {
         Scalar::Bool => "bool",
         Scalar::I8 => "int8_t",
