@@ -229,12 +229,8 @@ impl Program {
         let roots = match derivative {
             None => Roots::Entries(vec![entry]),
             Some(mode) => Roots::Kernel(KernelRoot {
-                entry,
-                mode: direction_of(mode)?,
                 wrt: wrt.map(|names| names.iter().map(|name| Symbol::new(name)).collect()),
-                results: None,
-                along_x: false,
-                deterministic: false,
+                ..KernelRoot::new(entry, direction_of(mode)?)
             }),
         };
         py.detach(|| {
@@ -309,14 +305,7 @@ impl Program {
             let names: Vec<Symbol> = entries.iter().map(|name| Symbol::new(name)).collect();
             let roots = match (mode, &names[..]) {
                 (_, []) => Roots::Module,
-                (Some(mode), &[entry]) => Roots::Kernel(KernelRoot {
-                    entry,
-                    mode,
-                    wrt: None,
-                    results: None,
-                    along_x: false,
-                    deterministic: false,
-                }),
+                (Some(mode), &[entry]) => Roots::Kernel(KernelRoot::new(entry, mode)),
                 _ => Roots::Entries(names),
             };
             let lowered = accept(program.compile(roots))?;

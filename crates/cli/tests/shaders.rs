@@ -100,14 +100,7 @@ fn derivatives_of_kernels_are_valid_wgsl() {
     for path in programs(&folder("kernels")) {
         let program = Session::new(Disk::default()).program(&Request::new(path.to_string_lossy()));
         for mode in [Mode::Forward, Mode::Backward] {
-            let root = KernelRoot {
-                entry: Symbol::new("main"),
-                mode,
-                wrt: None,
-                results: None,
-                along_x: false,
-                deterministic: false,
-            };
+            let root = KernelRoot::new(Symbol::new("main"), mode);
             let lowered = program.compile(Roots::Kernel(root)).accept();
             let lowered = lowered.unwrap_or_else(|rejected| panic!("{rejected}"));
             // Some are refused: `crates/cotangent/tests/kernels.rs` says which.

@@ -62,8 +62,7 @@ impl Case {
     }
 
     fn derivative(&self, mode: Mode, along_x: bool) -> Arc<Lowered> {
-        let root =
-            KernelRoot { entry: self.entry, mode, wrt: None, results: None, along_x, deterministic: false };
+        let root = KernelRoot { along_x, ..KernelRoot::new(self.entry, mode) };
         self.program.compile(Roots::Kernel(root)).accept().unwrap()
     }
 
@@ -170,14 +169,8 @@ fn check(path: &Path) {
 
     let ones = case.launch(&backward, |_, written| written, |length| vec![1.0; length]);
     // In a fixed order, where that is possible.
-    let root = KernelRoot {
-        entry: case.entry,
-        mode: Mode::Backward,
-        wrt: None,
-        results: None,
-        along_x: true,
-        deterministic: true,
-    };
+    let root =
+        KernelRoot { along_x: true, deterministic: true, ..KernelRoot::new(case.entry, Mode::Backward) };
     match case.program.compile(Roots::Kernel(root)).accept() {
         Ok(ordered) => {
             assert!(ordered.params.shadows.iter().filter(|s| s.sliced).all(|s| s.read && !s.written));
@@ -302,14 +295,7 @@ fn plain_kernels_have_the_gradients_of_accessors_by_hand() {
             Session::new(Disk::new(vec![])).program(&Request::new(folder.join(path).to_string_lossy()))
         };
         let derived = program(format!("plain/{plain}.slang"));
-        let root = KernelRoot {
-            entry: Symbol::new("main"),
-            mode: Mode::Backward,
-            wrt: None,
-            results: None,
-            along_x: true,
-            deterministic: false,
-        };
+        let root = KernelRoot { along_x: true, ..KernelRoot::new(Symbol::new("main"), Mode::Backward) };
         let derived = derived.compile(Roots::Kernel(root)).accept().unwrap();
         assert_eq!(derived.params.owned.len(), 2, "{plain}: threads have elements of their own");
         let by_hand = program(format!("kernels/{by_hand}.slang"));

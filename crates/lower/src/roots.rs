@@ -58,6 +58,13 @@ pub struct KernelRoot {
     pub deterministic: bool,
 }
 
+impl KernelRoot {
+    /// The derivative of an entry point by everything, launched in any way.
+    pub fn new(entry: Symbol, mode: Mode) -> Self {
+        KernelRoot { entry, mode, wrt: None, results: None, along_x: false, deterministic: false }
+    }
+}
+
 /// The result of lowering.
 #[derive(Clone, Debug)]
 pub struct Lowered {

@@ -20,12 +20,10 @@ pub fn roots(
     };
     if program.has_entry(name) {
         return Ok(Roots::Kernel(KernelRoot {
-            entry: Symbol::new(name),
-            mode,
             wrt: names(wrt),
-            results: None,
             along_x: along_x || deterministic,
             deterministic,
+            ..KernelRoot::new(Symbol::new(name), mode)
         }));
     }
     if !wrt.is_empty() {

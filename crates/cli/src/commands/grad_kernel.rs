@@ -52,14 +52,7 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
     let seeds: Vec<(String, Data)> =
         seeds.iter().map(|item| setting(item, &disk)).collect::<Result<_, _>>()?;
     let along_x = groups[1..] == [1, 1];
-    let root = KernelRoot {
-        entry: Symbol::new(entry),
-        mode,
-        wrt: names(&args.wrt),
-        results: None,
-        along_x,
-        deterministic: false,
-    };
+    let root = KernelRoot { wrt: names(&args.wrt), along_x, ..KernelRoot::new(Symbol::new(entry), mode) };
     let lowered = finish(program.compile(Roots::Kernel(root)), args.format)?;
     let mut params = set(&lowered, &args.set, &disk, args.format)?;
     make_shadows(&lowered, &mut params)?;
@@ -182,14 +175,7 @@ pub fn check(args: &Gradcheck, entry: &str) -> Result<(), Failure> {
     let name = Symbol::new(entry);
     let original = finish(program.compile(Roots::Held(name)), format)?;
     let along_x = groups[1..] == [1, 1];
-    let root = KernelRoot {
-        entry: name,
-        mode: Mode::Backward,
-        wrt: None,
-        results: None,
-        along_x,
-        deterministic: false,
-    };
+    let root = KernelRoot { along_x, ..KernelRoot::new(name, Mode::Backward) };
     let derived = finish(program.compile(Roots::Kernel(root)), format)?;
     let given = set(&original, &args.set, &disk, format)?;
     let set = |lowered: &Lowered| {

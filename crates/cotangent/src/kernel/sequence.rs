@@ -91,14 +91,7 @@ impl<B: Backend> Sequence<B> {
         set: &[(String, Data)],
     ) -> Result<KernelId, Stop> {
         let entry = Symbol::new(entry);
-        let root = KernelRoot {
-            entry,
-            mode: Mode::Backward,
-            wrt: None,
-            results: None,
-            along_x: false,
-            deterministic: false,
-        };
+        let root = KernelRoot::new(entry, Mode::Backward);
         let compile =
             |roots: Roots| program.compile(roots).accept().map_err(|e| Stop::Rejected(e.to_string()));
         let (original, derived) = (compile(Roots::Entries(vec![entry]))?, compile(Roots::Kernel(root))?);

@@ -179,14 +179,7 @@ impl Program {
     /// What the backward derivative of an entry point keeps and computes twice, in each thread.
     pub fn report_kernel(&self, entry: Symbol) -> Answer<Arc<Report>> {
         self.ask(|telling| {
-            let root = KernelRoot {
-                entry,
-                mode: Mode::Backward,
-                wrt: None,
-                results: None,
-                along_x: false,
-                deterministic: false,
-            };
+            let root = KernelRoot::new(entry, Mode::Backward);
             self.derived(Roots::Kernel(root), telling)?.report.clone().ok_or(Stop::Errors)
         })
     }

@@ -25,14 +25,7 @@ pub(super) fn check(source: &str, seed: u64) -> Result<(), String> {
     let program = Session::new(Texts::new([("kernel.slang", text)])).program(&Request::new("kernel.slang"));
     let derive = |mode| {
         let along_x = seed.is_multiple_of(2);
-        let root = KernelRoot {
-            entry: Symbol::new("main"),
-            mode,
-            wrt: None,
-            results: None,
-            along_x,
-            deterministic: false,
-        };
+        let root = KernelRoot { along_x, ..KernelRoot::new(Symbol::new("main"), mode) };
         compile(&program, Roots::Kernel(root))
     };
     let (forward, backward) = (derive(Mode::Forward)?, derive(Mode::Backward)?);
