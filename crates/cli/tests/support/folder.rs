@@ -2,14 +2,17 @@
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A folder that goes when the test is over. If the test fails it stays, to be looked into.
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// No two that are there at the same time may have the same name.
+    /// Tests of one process run side by side and may choose the same name, so each folder has a number too.
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("cotangent-{name}-{}", std::process::id()));
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("cotangent-{name}-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a folder for temporary files");
         Folder(path)
     }
