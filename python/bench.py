@@ -3,6 +3,19 @@
     python bench.py
 
 Build the package with optimization first: `pip install ./python`.
+
+slangtorch needs a CUDA device and nvcc. slangpy (`pip install slangpy`) needs a device of CUDA or Vulkan: on its CPU device, functions
+cannot be called ("Device reports zero compute dispatch groups"). It asks Vulkan for the extension VK_KHR_shader_non_semantic_info, which
+Mesa's lavapipe has as a part of Vulkan 1.3 but does not list before version 23. Then a manifest of a layer that lists it lets slangpy
+run; here `LAYER` is a folder for the manifest:
+
+    cat > LAYER/device_select.json <<END
+    {"file_format_version": "1.0.0", "layer": {"name": "VK_LAYER_MESA_device_select", "type": "GLOBAL", "api_version": "1.3.211",
+     "library_path": "libVkLayer_MESA_device_select.so", "implementation_version": "1", "description": "lists an extension",
+     "functions": {"vkNegotiateLoaderLayerInterfaceVersion": "vkNegotiateLoaderLayerInterfaceVersion"},
+     "device_extensions": [{"name": "VK_KHR_shader_non_semantic_info", "spec_version": "1"}]}}
+    END
+    NODEVICE_SELECT=1 VK_LAYER_PATH=LAYER VK_INSTANCE_LAYERS=VK_LAYER_MESA_device_select python bench.py
 """
 
 import os
@@ -110,16 +123,40 @@ def slangpy_calls():
     try:
         device = slangpy.create_device()
     except RuntimeError as error:
-        return print(f"slangpy has no device here: {str(error).splitlines()[0]}")
+        return print(f"slangpy has no device here: {str(error).splitlines()[0]} (VK_LOADER_DEBUG=error may say why)")
     x = np.ones(64, np.float32)
-    with tempfile.NamedTemporaryFile("w", suffix=".slang") as file:
-        file.write(TEXT.splitlines()[1])
-        file.flush()
-        start = time.perf_counter()
-        module = slangpy.Module.load_from_file(device, file.name)
-        module.poly(1.0, x, _result="numpy")
-        row("load and first call, slangpy", (time.perf_counter() - start) * 1e3, "ms")
-    row("poly(1, x) of 64 numbers, slangpy", median_us(lambda: module.poly(1.0, x, _result="numpy"), 500), "us")
+    told = subprocess.run([sys.executable, "-c", "import time; t = time.perf_counter(); import slangpy; print(time.perf_counter() - t)"],
+                          capture_output=True, text=True, check=True).stdout
+    row("import of slangpy", float(told) * 1e3, "ms")
+    where = f"slangpy on {device.info.api_name}, {device.info.adapter_name}"
+    print(f"below: {where}")
+    with tempfile.TemporaryDirectory() as folder:
+        for i, what in enumerate(("first in a process", "another text", "another text")):
+            path = os.path.join(folder, f"poly{i}.slang")
+            with open(path, "w") as file:
+                file.write(TEXT.splitlines()[1].replace("+ x", f"+ {i} * x"))
+            start = time.perf_counter()
+            module = slangpy.Module.load_from_file(device, path)
+            module.poly(1.0, x, _result="numpy")
+            row(f"load and first call, slangpy, {what}", (time.perf_counter() - start) * 1e3, "ms")
+    row("poly(1, x) of 64 numbers, slangpy, numpy", median_us(lambda: module.poly(1.0, x, _result="numpy"), 500), "us")
+    tensor = slangpy.Tensor.from_numpy(device, x)
+    row("poly(1, x) of 64 numbers, slangpy, Tensor", median_us(lambda: module.poly(1.0, tensor), 500, device.wait), "us")
+    tensor = tensor.with_grads()
+    result = module.poly(1.0, tensor).with_grads()
+    row("poly.bwds(1, x) of 64 numbers, slangpy", median_us(lambda: module.poly.bwds(1.0, tensor, _result=result), 500, device.wait), "us")
+
+
+def own_slangpy_calls():
+    import cotangent.slangpy as spy
+
+    x = np.ones(64, np.float32)
+    module = spy.Module.load_from_source(None, "poly", TEXT.splitlines()[1])
+    row("poly(1, x) of 64 numbers, cotangent.slangpy, numpy", median_us(lambda: module.poly(1.0, x, _result="numpy")), "us")
+    tensor = spy.Tensor.from_numpy(None, x).with_grads()
+    row("poly(1, x) of 64 numbers, cotangent.slangpy, Tensor", median_us(lambda: module.poly(1.0, tensor)), "us")
+    result = module.poly(1.0, tensor).with_grads()
+    row("poly.bwds(1, x) of 64 numbers, cotangent.slangpy", median_us(lambda: module.poly.bwds(1.0, tensor, _result=result)), "us")
 
 
 def slangtorch_calls(torch):
@@ -155,6 +192,7 @@ def main():
         for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
             torch_calls(m, torch, device)
         slangtorch_calls(torch)
+    own_slangpy_calls()
     slangpy_calls()
 
 

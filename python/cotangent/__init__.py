@@ -43,7 +43,7 @@ def _attribute(handle: int, name: str):
 
 
 # Compilers of graphs call it instead of looking into it.
-_attribute._dynamo_marked_constant = True
+setattr(_attribute, "_dynamo_marked_constant", True)  # noqa: B010
 
 
 class Module:
@@ -56,6 +56,8 @@ class Module:
         # What this package appends to programs begins with `ct_`.
         self._functions: dict = dict.fromkeys(name for name in functions if not name.rsplit(".", 1)[-1].startswith("ct_"))
         self._kernels: dict = {entry[0]: Kernel(program, *entry) for entry in entries}
+        # Compilers of graphs look at attributes twice.
+        self.__dict__.update((name, kernel) for name, kernel in self._kernels.items() if not name.startswith("_"))
 
     def __getattr__(self, name: str):
         if name.startswith("_"):
@@ -73,12 +75,20 @@ class Module:
         if name in self._kernels:
             return self._kernels[name]
         if name not in self._functions:
-            raise AttributeError(
-                f"{self._path} has no function or entry point `{name}`; it has {', '.join(dir(self)) or 'none'}"
-            )
+            raise AttributeError(self._why_not(name))
         if self._functions[name] is None:
             self._functions[name] = _find_function(self._program, name)
         return self._functions[name]
+
+    def _why_not(self, name: str) -> str:
+        """Why there is no such attribute."""
+        try:
+            self._program.signature(name)
+        except ValueError as error:
+            return str(error)
+        except (AttributeError, CompileError):
+            pass
+        return f"{self._path} has no function or entry point `{name}`; it has {', '.join(dir(self)) or 'none'}"
 
     def _structures(self) -> dict:
         """The names of the fields of each structure of the program."""
@@ -125,6 +135,8 @@ def load(path: str | os.PathLike | None = None, *, source: str | None = None, de
     """
     if (path is None) == (source is None):
         raise TypeError("load takes the path of a file, or a text as source=")
+    if path is not None and any(c in os.fspath(path) for c in "{;\n"):
+        raise TypeError("load takes the path of a file: give a text as source=")
     return load_text("source.slang" if path is None else os.fspath(path), source, defines, include)
 
 
@@ -132,6 +144,8 @@ def load_text(path: str, source: str | None, defines, include) -> Module:
     """Compiles a text that has a path, or the file there if there is no text."""
     if isinstance(include, (str, os.PathLike)):
         include = [include]
+    if not isinstance(defines or {}, dict):
+        raise TypeError(f"defines are a dictionary of macros, as in defines={{'N': 3}}, not {type(defines).__name__}")
     macros = [(name, "" if value is None else _macro(value)) for name, value in (defines or {}).items()]
     program = Program(path, source, macros, [os.fspath(folder) for folder in include])
     told = program.check()

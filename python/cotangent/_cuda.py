@@ -133,7 +133,7 @@ class Loaded:
         # A kernel that cannot stop has no such variable.
         if driver.cuModuleGetGlobal_v2(ctypes.byref(place), ctypes.byref(size), self.module, b"ct_note") == 0:
             _check(driver.cuMemcpyHtoD_v2(place.value, ctypes.byref(seen), 8), "cannot prepare the kernel")
-        return host.value
+        return host.value or 0
 
     def raise_note(self) -> None:
         """Raises what a thread of an earlier launch stopped with."""

@@ -24,6 +24,8 @@ class Entry:
         self.kernel = program.kernel(name, threads, addition, cuda, derivative, wrt)
         (self.globals_size, shared), (self.own_size, own) = self.kernel.layout
         self.globals, self.own = [Placed(*p) for p in shared], [Placed(*p) for p in own]
+        #: Where the buffers are that it writes, in both blocks: those that it names, and all that it may write.
+        self.globals_writes, self.own_writes = (tuple(map(frozenset, pair)) for pair in self.kernel.writes)
         self.group = tuple(self.kernel.threads)
         #: The names of all parameters, and of those that must be given.
         self.known = {param.name for param in self.parameters}

@@ -75,7 +75,7 @@ class Function:
         return origin._text(True) + how(origin.signature, differentiable)[1]
 
     def _derivative(self, how) -> Function:
-        return Function(self.program, how(self.signature, False)[0], True, True, (self, how), self._bound)
+        return Function(self.program, how(self.signature, False)[0], True, self.backward, (self, how), self._bound)
 
     @cached_property
     def _vjp(self) -> Function:
@@ -144,19 +144,22 @@ class Function:
             flat = args
         else:
             given = self._by_name(args, kwargs)
-            flat = [value for slot in points.inputs for value in slot.flatten(given[slot.param.name])]
+            try:
+                flat = [value for slot in points.inputs for value in slot.flatten(given[slot.param.name])]
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{sig.name}: {error}") from None
             if points.resources:
                 beside = {**beside, **{p.name: given[p.name] for p in sig.resources}}
         lib, device = library([*flat, *beside.values()] if beside else flat)
         leaves = []
-        for leaf, where, value in zip(points.leaves_in, points.names_in, flat):
+        for leaf, where, value in zip(points.leaves_in, points.labels_in, flat):
             if type(value) in _LISTS:
-                value = stack(value)
+                value = stack(value, where)
             array = lib.asarray(value, leaf.scalar, where, device)
             own = len(leaf.shape)
             if own and tuple(array.shape[-own:]) != leaf.shape:
                 raise ValueError(
-                    f"`{where}` of {sig.name} takes arrays whose last dimensions are {leaf.shape}, "
+                    f"{where} takes arrays whose last dimensions are {leaf.shape}, "
                     f"but was given shape {tuple(array.shape)}"
                 )
             leaves.append(array)
@@ -197,14 +200,16 @@ class Function:
     @cached_property
     def _diff_outputs(self) -> list[bool]:
         """Which leaves of outputs carry derivatives."""
-        if not self.backward:
+        if self.backward:
+            own = [(slot, slot.param.name) for slot in self._seeds]
+            names = [self.signature.cotangent(p.name) for p in self.signature.outputs]
+        elif self.differentiable:
+            own = [(slot, slot.param.name) for slot in self._jvp._points.outputs[len(self.signature.outputs):]]
+            names = [self.signature.moved(p.name) for p in self.signature.outputs]
+        else:
             return [False] * len(self._points.leaves_out)
-        seeds = {(slot.param.name, leaf.path) for slot in self._seeds for leaf in slot.leaves}
-        return [
-            (self.signature.cotangent(slot.param.name), leaf.path) in seeds
-            for slot in self._points.outputs
-            for leaf in slot.leaves
-        ]
+        carried = {(name, leaf.path) for slot, name in own for leaf in slot.leaves}
+        return [(name, leaf.path) in carried for name, slot in zip(names, self._points.outputs) for leaf in slot.leaves]
 
     @cached_property
     def _seeds(self) -> list:
@@ -265,7 +270,8 @@ class Function:
             whole = math.prod(shape[: len(shape) - len(leaf.shape)]) == 1
             array = array if whole else lib.contiguous(array, (*batch, *leaf.shape))
             flat.append((whole, lib.reshape(array, (1 if whole else count, *leaf.shape))))
-        step, parts = max(1, MOST_SHARED // size), [[] for _ in places]
+        parts: list[list] = [[] for _ in places]
+        step = max(1, MOST_SHARED // size)
         for start in range(0, count, step):
             part = [array if whole else array[start: start + step] for whole, array in flat]
             for found, shared, gradient in zip(parts, is_shared, derived._run(part, lib, around)):
@@ -300,7 +306,7 @@ class Function:
             return [lib.zeros(leaf.shape, leaf.scalar, around.device) for leaf in slot.leaves]
         found = []
         for leaf, part in zip(slot.leaves, slot.flatten(value)):
-            array = lib.asarray(stack(part), leaf.scalar, where, around.device)
+            array = lib.asarray(stack(part, where), leaf.scalar, where, around.device)
             own = len(leaf.shape)
             if own and tuple(array.shape[-own:]) != leaf.shape:
                 raise ValueError(f"{where} has last dimensions {leaf.shape}, but was given shape {tuple(array.shape)}")
@@ -313,10 +319,17 @@ class Function:
         if wrt is None:
             return carrying, len(carrying) == 1
         names = [wrt] if isinstance(wrt, str) else list(wrt)
+        self._require_carrying(names)
+        return names, isinstance(wrt, str)
+
+    def _require_carrying(self, names) -> None:
+        """Fails if one of these is no input that carries a derivative."""
+        carrying = [p.name for p in self.signature.inputs if p.diff]
         for name in names:
             if name not in carrying:
-                raise ValueError(f"`{name}` carries no derivative; {', '.join(carrying) or 'nothing'} does")
-        return names, isinstance(wrt, str)
+                lost = next((p.lost[0][1] for p in self.signature.inputs if p.name == name and p.lost), None)
+                why = f": {_not_differentiable(lost)}" if lost else f"; {', '.join(carrying) or 'nothing'} does"
+                raise ValueError(f"`{name}` of {self.signature.name} carries no derivative{why}")
 
     def vjp(self, *args: Any, cotangents: Any = None, wrt=None, **kwargs: Any) -> Any:
         """Gradients of the inputs for cotangents of the outputs, by one call of `bwd_diff`.
@@ -384,7 +397,8 @@ class Function:
         leaves, lib, around = self._arguments(args, kwargs)
         names = [p.name for p in self.signature.inputs if p.diff]
         slots = derived._points.inputs[len(derived._points.inputs) - len(names):]
-        if isinstance(tangents, dict) and set(tangents) <= set(names):
+        if isinstance(tangents, dict) and set(tangents) <= set(self.signature.names):
+            self._require_carrying(tangents)
             tangents = [tangents.get(name) for name in names]
         elif len(slots) == 1 and not (isinstance(tangents, tuple) and len(tangents) == 1):
             tangents = [tangents]
@@ -512,15 +526,32 @@ class Function:
         text += "".join(_wrappers.entry(f.signature) for f in functions)
         return self.program.code(target, text, [_wrappers.entry_name(f.signature) for f in functions])
 
-    def _refuse_gradients(self, leaves) -> None:
+    def _refuse_gradients(self, leaves, is_wanted) -> None:
         """Fails if gradients are wanted that the program does not declare: they would be missing without a word."""
         if not any(leaf.is_float for leaf in self._points.leaves_out):
             return
         for name, leaf, array in zip(self._points.names_in, self._points.leaves_in, leaves):
-            if leaf.is_float and array.requires_grad:
+            if leaf.is_float and is_wanted(array):
+                what = "has no backward derivative" if self.differentiable else "is not differentiable"
                 raise TypeError(
-                    f"`{name}` requires a gradient, but `{self.signature.name}` is not differentiable: mark it "
+                    f"`{name}` requires a gradient, but `{self.signature.name}` {what}: mark it "
                     f"[Differentiable] in the program, or pass `.detach()` of the tensor"
+                )
+
+    @cached_property
+    def _lost(self) -> list[tuple[int, str, str]]:
+        """The leaves whose derivatives the program drops without saying so: their places, their names, and their structures."""
+        named = zip(_named(self._points.inputs), self._points.names_in)
+        found = [(i, name, slot.param.loses(leaf.path)) for i, ((slot, leaf), name) in enumerate(named) if leaf.is_float]
+        return [(i, name, structure) for i, name, structure in found if structure]
+
+    def _refuse_losses(self, leaves, is_wanted) -> None:
+        """Fails if a gradient is wanted that a structure drops since it is not differentiable."""
+        for place, name, structure in self._lost:
+            if is_wanted(leaves[place]):
+                raise TypeError(
+                    f"`{name}` of {self.signature.name} requires a gradient, but {_not_differentiable(structure)}, or pass "
+                    f"`.detach()` of the tensor"
                 )
 
 
@@ -535,7 +566,11 @@ def _make_ready(handle: int) -> bool:
 
 
 # Compilers of graphs call it instead of looking into it.
-_make_ready._dynamo_marked_constant = True
+setattr(_make_ready, "_dynamo_marked_constant", True)  # noqa: B010
+
+
+def _not_differentiable(structure: str) -> str:
+    return f"`{structure}` is not differentiable: declare `struct {structure} : IDifferentiable` in the program"
 
 
 def _named(slots):

@@ -95,7 +95,7 @@ class Run:
             words = np.zeros(int(words[0]), np.uint32)
         self._lib, self._device = self._place()
         self._carry_out(iter(words[1 : int(words[0])].tolist()))
-        return found if len(function._points.outputs) > 1 else (found,)
+        return list(found) if len(function._points.outputs) > 1 else [found]
 
     def tensor(self, value):
         """The tensor whose shape this is."""

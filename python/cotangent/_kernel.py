@@ -27,22 +27,25 @@ class Kernel:
     array([ 0., 10., 20., 30.], dtype=float32)
     """
 
-    def __init__(self, program, name: str, launched: bool, bound: bool, differentiable: bool):
-        self.program, self.name = program, name
+    def __init__(self, program, name: str, launched: bool, bound: bool, differentiable: bool, label: str | None = None):
+        # Derivatives have labels.
+        self.program, self.name, self.is_derivative = program, name, label is not None
         #: Whether the launch says how many threads a group has; whether it is for slangtorch, which has derivatives by name.
-        self._launched, self._bound, self._differentiable = launched, bound, differentiable
+        self._launched, self.is_bound, self._differentiable = launched, bound, differentiable
         self._entries: dict = {}
         #: Of each kind, one for some number of threads.
         self._any: dict = {}
         self._derivatives: dict[str, Kernel | Derivative] = {}
         self.__name__ = name
+        #: What messages call it.
+        self.label = label or name
 
     def __deepcopy__(self, _memo) -> Kernel:
         """Nothing in it changes: copies of models share it."""
         return self
 
     def __repr__(self) -> str:
-        return f"<kernel {self.name}({', '.join(self.parameters)})>"
+        return f"<kernel {self.label}({', '.join(self.parameters)})>"
 
     def entry(self, threads=None, cuda: bool = False, derivative=None, wrt=None) -> Entry:
         """The kernel or its derivative, compiled for groups of so many threads."""
@@ -71,21 +74,21 @@ class Kernel:
     def __call__(self, *args: Any, **kwargs: Any) -> Call:
         """The kernel with its arguments, to be launched."""
         if args:
-            raise ValueError(f"{self.name} takes its arguments by name: {', '.join(self.parameters)}")
+            raise ValueError(f"{self.label} takes its arguments by name: {', '.join(self.parameters)}")
         entry = self.any_entry(is_on_cuda(kwargs.values()))
         self.check_names(entry, kwargs)
         return Call(self, entry, kwargs)
 
-    def check_names(self, entry: Entry, given) -> None:
+    def check_names(self, entry: Entry, given, but_for_results: bool = False) -> None:
         """Fails if arguments are missing or unknown."""
         if given.keys() == entry.all_needed:
             return
         unknown = [name for name in given if name not in entry.known]
         if unknown:
-            raise ValueError(f"{self.name} has no parameter {', '.join(unknown)}; it has {', '.join(self.parameters)}")
-        missing = [name for name in entry.needed if name not in given]
+            raise ValueError(f"{self.label} has no parameter {', '.join(unknown)}; it has {', '.join(self.parameters)}")
+        missing = [] if but_for_results else [name for name in entry.needed if name not in given]
         if missing:
-            raise ValueError(f"{self.name} lacks {', '.join(missing)}; it has {', '.join(self.parameters)}")
+            raise ValueError(f"{self.label} lacks {', '.join(missing)}; it has {', '.join(self.parameters)}")
 
     def _derived(self, mode: str) -> Kernel | Derivative:
         found = self._derivatives.get(mode)
@@ -94,12 +97,12 @@ class Kernel:
         return found
 
     def _make(self, mode: str) -> Kernel | Derivative:
-        if not self._bound:
+        if not self.is_bound:
             return Derivative(self, mode)
         if not self._differentiable:
             what = {"fwd": "forward", "bwd": "backward"}[mode]
             raise ValueError(f"{self.name} has no {what} derivative: mark it [Differentiable] in the program")
-        return Kernel(self.program, f"{self.name}_{mode}_diff", self._launched, False, False)
+        return Kernel(self.program, f"{self.name}_{mode}_diff", self._launched, False, False, f"{self.name}.{mode}")
 
     @property
     def fwd(self) -> Kernel | Derivative:
@@ -161,14 +164,18 @@ class Derivative:
             raise ValueError(f"{self.name} takes its arguments by name: {', '.join(self.parameters)}")
         kernel, cuda = self._kernel, is_on_cuda(kwargs.values())
         kernel.check_names(kernel.any_entry(cuda), kwargs)
-        values, derivatives = {}, {}
+        values: dict[str, Any] = {}
+        derivatives: dict[str, Any] = {}
         for name, value in kwargs.items():
             values[name] = _split(value, name, derivatives)
+        if not derivatives:
+            what = {"fwd": "its tangent", "bwd": "its gradient"}[self._mode]
+            raise ValueError(f"{self.name} was given no pair of an array and {what}: there is nothing to compute")
         shadows = {s[0]: s for s in kernel.any_entry(cuda, self._mode).kernel.shadows}
         for name in derivatives:
             if name not in shadows:
-                known = ", ".join(shadows) or "nothing"
-                raise ValueError(f"{name} of {kernel.name} carries no derivative; these do: {known}")
+                these = ", ".join(shadows) or "nothing"
+                raise ValueError(f"{name} of {kernel.name} carries no derivative; these do: {these}")
         # What the kernel writes passes derivatives on, even if nobody wants to see them.
         chosen = tuple(name for name, s in shadows.items() if name in derivatives or s[5])
         entry = kernel.any_entry(cuda, self._mode, None if len(chosen) == len(shadows) else chosen)
@@ -184,9 +191,22 @@ class Derivative:
                 given = f"{_count(shadow)} numbers" if is_array(shadow) else type(shadow).__name__
                 raise ValueError(f"the derivative of {of} has {count} numbers, but was given {given}")
             values[name] = shadow
+        self._require_apart({of: (derivatives[of], s[5]) for of, s in shadows.items() if of in derivatives})
         for name in entry.kernel.copies:
             values[name] = _copy(values[name])
         return Call(kernel, entry, values, self._mode)
+
+    def _require_apart(self, given: dict) -> None:
+        """Fails if a derivative of a result is one of something else too."""
+        seen: dict = {}
+        for of, (array, is_result) in given.items():
+            address = array.data_ptr() if hasattr(array, "data_ptr") else array.__array_interface__["data"][0]
+            other, is_other_result = seen.setdefault(address, (of, is_result))
+            if address and other != of and (is_result or is_other_result) and _count(array):
+                raise ValueError(
+                    f"the derivatives of {other} and {of} are the same memory, but one of them is a result of {self._kernel.name}: "
+                    "pass a copy"
+                )
 
     def code(self, target: str, threads=None) -> str:
         """The derivative in another language, by all parameters."""
@@ -240,15 +260,39 @@ class Call:
 
     def __init__(self, kernel: Kernel, entry: Entry, values: dict, derivative=None):
         self._kernel, self._entry, self._done = kernel, entry, True
-        self._name = kernel.name if derivative is None else f"{kernel.name}.{derivative}"
-        self._own = Packer(entry.own_size)
-        self._own.pack_all(entry.own, values)
-        self._shared = None
-        if entry.globals:
-            self._shared = Packer(entry.globals_size)
-            self._shared.pack_all(entry.globals, values)
-            self._own.devices |= self._shared.devices
+        self._name = kernel.label if derivative is None else f"{kernel.name}.{derivative}"
+        self._own = Packer(entry.own_size, entry.own_writes)
+        self._shared = Packer(entry.globals_size, entry.globals_writes) if entry.globals else None
+        try:
+            self._own.pack_all(entry.own, values)
+            if self._shared:
+                self._shared.pack_all(entry.globals, values)
+                self._own.devices |= self._shared.devices
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise type(error)(f"{error} (an argument of {self._name})") from None
+        if derivative is None and not kernel.is_derivative:
+            self._tell_of_gradients()
         self._done = False
+
+    def _tell_of_gradients(self) -> None:
+        """Warns if tensors require gradients, which a launch does not record, and fails if it writes such a tensor."""
+        tracked = [*self._own.tracked, *(self._shared.tracked if self._shared else ())]
+        if not tracked:
+            return
+        names = ", ".join(name for name, is_written in tracked if is_written)
+        if names:
+            raise RuntimeError(
+                f"{self._name} writes {names}, which requires a gradient: launch it under torch.no_grad(), or pass `.detach()`"
+            )
+        names = ", ".join(name for name, _ in tracked)
+        warnings.warn(
+            f"{names} requires a gradient, but a launch of {self._name} records none: use {self._name}.function(..), or launch it "
+            "under torch.no_grad()",
+            stacklevel=4,
+        )
+
+    def __repr__(self) -> str:
+        return f"<call of {self._name}, to be launched>"
 
     def launch(self, blocks, threads=None) -> None:
         """Runs groups of threads. Numbers stand for one dimension: `launch(4, 256)`."""
@@ -271,6 +315,9 @@ class Call:
         if 0 not in blocks:
             shared = bytes(self._shared.block) if self._shared else b""
             entry.launch(blocks, shared, bytes(self._own.block), device)
+            self._own.note_changes()
+            if self._shared:
+                self._shared.note_changes()
 
     def launchRaw(self, blockSize, gridSize) -> None:  # noqa: N802, N803 (names of slangtorch)
         """Runs `gridSize` groups of `blockSize` threads, both tuples of three integers."""

@@ -7,7 +7,10 @@ from typing import Any
 
 import torch
 
-from ._layout import DTYPES, leaves_of
+from ._kernel import is_on_cuda
+from ._layout import DTYPES, leaves_of, size_of
+from ._packer import is_array
+from ._points import _fields, holds_tensor, stack
 from ._torch import DTYPES as TORCH
 
 
@@ -20,8 +23,8 @@ class KernelFunction:
         blur = m.blur.function(out={"y": lambda a: a["x"].shape}, blocks=lambda a: -(-a["x"].numel() // 64))
         y = blur(x=x, weights=w)
 
-    New tensors begin as zeros. Buffers among the arguments are not changed: the kernel gets copies of those that it writes. It must
-    not write a `TensorView` or `DiffTensorView` that is no result, since nothing tells which of these it writes.
+    Tensors may be in structures and arrays, which are given as to a launch. New tensors begin as zeros. Tensors among the arguments
+    are not changed: the kernel gets copies of those that it writes.
     """
 
     def __init__(self, kernel, out: dict, blocks, threads=None):
@@ -36,17 +39,16 @@ class KernelFunction:
     def __repr__(self) -> str:
         return f"<function of the kernel {self.kernel.name} that gives {', '.join(self.out)}>"
 
+    @torch.compiler.disable
     def __call__(self, **arguments: Any):
         """Launches the kernel. Gives the tensor of its result; of several results, a tuple."""
         given = [name for name in self.out if name in arguments]
         if given:
             raise ValueError(f"{', '.join(given)} of {self.kernel.name} is a result, which the function makes")
-        names = [name for name, value in arguments.items() if isinstance(value, torch.Tensor)]
-        tensors = [arguments[name] for name in names]
-        hidden = [name for name, value in arguments.items() if name not in names and _requires_grad(value)]
-        if hidden and torch.is_grad_enabled():
-            raise TypeError(f"tensors in {', '.join(hidden)} require gradients, which only whole arguments get: pass `.detach()`")
-        found = _Launch.apply(self, names, {k: v for k, v in arguments.items() if k not in names}, *tensors)
+        taken = _Taken(self.kernel, arguments)
+        if torch.is_grad_enabled():
+            taken.refuse_losses()
+        found = _Launch.apply(self, taken, *taken.tensors)
         return found[0] if len(found) == 1 else found
 
     def geometry(self, arguments: dict):
@@ -61,9 +63,91 @@ class KernelFunction:
             for name, shape in self.out.items()
         }
 
-    def is_written(self, cuda: bool) -> set[str]:
-        """The parameters that the kernel may write."""
-        return {p.name for p in self.kernel.any_entry(cuda).parameters if p.node[0] == "buffer" and p.node[3]}
+
+class _Place:
+    """Where a tensor was among arguments."""
+
+    def __init__(self, index: int):
+        self.index = index
+
+
+class _Taken:
+    """The arguments of a kernel without the tensors in them, and these tensors.
+
+    Structures are dictionaries from here on. Of each tensor it has the name, whether its type is a pair of a tensor and a gradient, and
+    whether the kernel writes it.
+    """
+
+    def __init__(self, kernel, arguments: dict):
+        self.kernel, self.cuda = kernel, is_on_cuda(arguments.values())
+        self.tensors: list[torch.Tensor] = []
+        self.names: list[str] = []
+        self.is_written: list[bool] = []
+        self._is_pair: list[bool] = []
+        entry = kernel.any_entry(self.cuda)
+        kernel.check_names(entry, arguments, but_for_results=True)
+        self.rest = {}
+        for params, writes in ((entry.own, entry.own_writes), (entry.globals, entry.globals_writes)):
+            for param in params:
+                if param.name in arguments:
+                    self._writes = writes
+                    self.rest[param.name] = self._take(param.node, param.offset, arguments[param.name], param.name)
+
+    def _take(self, node, offset: int, value, name: str):
+        is_pair = node[0] == "struct" and [part for part, _, _ in node[1]] == ["primal", "diff"]
+        if is_pair and isinstance(value, tuple) and (len(value) == 1 or value[1] is None):
+            value = value[0]
+        if isinstance(value, torch.Tensor):
+            self.tensors.append(value)
+            self.names.append(name)
+            self._is_pair.append(is_pair)
+            self.is_written.append(self._changes(node, offset))
+            return _Place(len(self.tensors) - 1)
+        if is_pair:
+            if isinstance(value, tuple):
+                raise TypeError(f"{name} of {self.kernel.name} was given a gradient, but a function makes it: give the tensor alone")
+            return value
+        if node[0] == "struct" and not is_array(value):
+            values = _fields(value, [part for part, _, _ in node[1]], f"{name}` of `{self.kernel.name}")
+            return {part: self._take(own, offset + at, v, f"{name}.{part}") for (part, at, own), v in zip(node[1], values)}
+        if node[0] == "array" and isinstance(value, (list, tuple)):
+            return [self._take(node[1], offset + i * node[3], v, f"{name}[{i}]") for i, v in enumerate(value)]
+        if isinstance(value, (list, tuple)) and holds_tensor(value):
+            return self._take(node, offset, stack(value, f"`{name}` of {self.kernel.name}"), name)
+        return value
+
+    def _changes(self, node, offset: int) -> bool:
+        """Whether the kernel writes a buffer or tensor."""
+        named, possible = self._writes
+        end = offset + size_of(node)
+        return any(offset <= place < end for place in (possible if node[0] == "buffer" else named))
+
+    def refuse_losses(self) -> None:
+        """Fails if a tensor requires a gradient that the kernel does not compute."""
+        wanted = [i for i, tensor in enumerate(self.tensors) if tensor.requires_grad]
+        if not wanted:
+            return
+        kernel, known = self.kernel, None
+        if not kernel.is_bound:
+            known = {shadow[0] for shadow in kernel.any_entry(self.cuda, "bwd").kernel.shadows}
+        for i in wanted:
+            if not (self._is_pair[i] if known is None else self.names[i] in known):
+                way = "make it a `DiffTensorView`" if known is None else "make it a buffer or uniform of floats"
+                raise TypeError(
+                    f"{self.names[i]} of {kernel.name} requires a gradient, but carries none: {way}, or pass `.detach()` of the tensor"
+                )
+
+    def fill(self, values: list) -> dict:
+        """The arguments, with these in the places of the tensors."""
+        return _fill(self.rest, values)
+
+
+def _fill(value, values: list):
+    if isinstance(value, _Place):
+        return values[value.index]
+    if isinstance(value, dict):
+        return {name: _fill(part, values) for name, part in value.items()}
+    return [_fill(part, values) for part in value] if isinstance(value, list) else value
 
 
 def _first_order(backward):
@@ -89,48 +173,41 @@ class _Launch(torch.autograd.Function):
     """A launch. Its backward pass launches the derivative, which computes again what it needs: only arguments are saved."""
 
     @staticmethod
-    def forward(ctx, function: KernelFunction, names, rest, *tensors):
-        own = {name: tensor.detach().contiguous() for name, tensor in zip(names, tensors)}
+    def forward(ctx, function: KernelFunction, taken: _Taken, *tensors):
+        own = [tensor.detach().contiguous() for tensor in tensors]
         device = tensors[0].device if tensors else torch.device("cpu")
-        cuda = device.type == "cuda"
-        arguments = {**rest, **own}
-        results = function.results(arguments, device, cuda)
-        ctx.function, ctx.names, ctx.rest, ctx.device = function, names, rest, device
+        arguments = taken.fill(own)
+        results = function.results(arguments, device, taken.cuda)
+        ctx.function, ctx.taken, ctx.device = function, taken, device
         ctx.geometry = function.geometry(arguments)
         ctx.save_for_backward(*tensors)
         ctx.results = [(tuple(tensor.shape), tensor.dtype) for tensor in results.values()]
-        written = function.is_written(cuda)
-        own = {name: tensor.clone() if name in written else tensor for name, tensor in own.items()}
-        function.kernel(**{**rest, **own, **results}).launch(*ctx.geometry)
+        own = [tensor.clone() if written else tensor for tensor, written in zip(own, taken.is_written)]
+        function.kernel(**taken.fill(own), **results).launch(*ctx.geometry)
         ctx.mark_non_differentiable(*[tensor for tensor in results.values() if not tensor.is_floating_point()])
+        # The tensors are saved by torch.
+        taken.tensors = []
         return tuple(results.values())
 
     @staticmethod
     @_first_order
     def backward(ctx, *cotangents):
-        function, pairs, gradients = ctx.function, dict(ctx.rest), {}
-        written = function.is_written(ctx.device.type == "cuda")
-        for name, tensor, needs in zip(ctx.names, ctx.saved_tensors, ctx.needs_input_grad[3:]):
+        function, taken, values, gradients = ctx.function, ctx.taken, [], []
+        for tensor, written, needs in zip(ctx.saved_tensors, taken.is_written, ctx.needs_input_grad[2:]):
             value = tensor.detach().contiguous()
-            value = value.clone() if name in written else value
-            if needs:
-                gradients[name] = torch.zeros(tensor.shape or (1,), dtype=tensor.dtype, device=tensor.device)
-                pairs[name] = (value, gradients[name])
-            else:
-                pairs[name] = value
+            value = value.clone() if written else value
+            # Gradients of numbers have a dimension.
+            gradient = torch.zeros(tensor.shape or (1,), dtype=tensor.dtype, device=tensor.device) if needs else None
+            gradients.append(gradient)
+            values.append(value if gradient is None else (value, gradient))
+        pairs = taken.fill(values)
         for name, cotangent, (shape, dtype) in zip(function.out, cotangents, ctx.results):
             value = torch.zeros(shape, dtype=dtype, device=ctx.device)
             # The derivative takes cotangents: they become zero.
             pairs[name] = (value, cotangent.clone(memory_format=torch.contiguous_format)) if dtype.is_floating_point else value
         function.kernel.bwd(**pairs).launch(*ctx.geometry)
-        found = [gradients.get(name) for name in ctx.names]
-        shapes = [tensor.shape for tensor in ctx.saved_tensors]
-        return (None, None, None, *[None if g is None else g.reshape(s) for g, s in zip(found, shapes)])
-
-
-def _requires_grad(value) -> bool:
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return getattr(value, "requires_grad", False) or any(_requires_grad(part) for part in parts)
+        found = [None if g is None else g.reshape(t.shape) for g, t in zip(gradients, ctx.saved_tensors)]
+        return (None, None, *found)
 
 
 def _shape(shape, arguments: dict, name: str) -> tuple[int, ...]:

@@ -23,17 +23,17 @@ def asarray(value, scalar: str, where: str, _device=None) -> np.ndarray:
     try:
         array = value if kind is np.ndarray else np.asarray(value)
     except ValueError as error:
-        raise ValueError(f"`{where}` takes an array: {error}") from None
+        raise ValueError(f"{where} takes an array: {error}") from None
     if array.dtype == dtype:
         return array
     kinds = {"b": 0, "u": 1, "i": 1, "f": 2}
     if kinds.get(array.dtype.kind, 3) > kinds[dtype.kind]:
         given = type(value).__name__ if array.dtype.kind in "OUSV" else f"{array.dtype}"
-        raise TypeError(f"`{where}` takes numbers of type {NAMES[scalar]}, but was given {given}")
+        raise TypeError(f"{where} takes numbers of type {NAMES[scalar]}, but was given {given}")
     if dtype.kind in "iu" and not np.can_cast(array.dtype, dtype) and array.size:
-        limits = np.iinfo(dtype)
+        limits = np.iinfo(dtype.name)
         if int(array.min()) < limits.min or int(array.max()) > limits.max:
-            raise ValueError(f"`{where}` takes numbers of type {NAMES[scalar]}, but was given {array.min()} to {array.max()}")
+            raise ValueError(f"{where} takes numbers of type {NAMES[scalar]}, but was given {array.min()} to {array.max()}")
     return array.astype(dtype)
 
 
@@ -64,7 +64,8 @@ def raw(size: int, _device):
 
 def view(memory, leaf: Leaf, batch: tuple[int, ...], stride: int):
     """The numbers of a leaf in an array of values."""
-    steps, step = [], stride
+    steps: list[int] = []
+    step = stride
     for length in reversed(batch):
         steps.insert(0, step)
         step *= length

@@ -19,13 +19,36 @@ MOST_ELEMENTS = 2**32
 #: A view: its memory (an address and a number of elements), five strides, five sizes, and how many of these it has.
 _VIEW = struct.Struct("<QQ5I5II")
 _VIEW_FIELDS = ["data", "strides", "sizes", "dimensions"]
+#: A tensor of the module `slangpy`; and tensors with gradients, whose first part is such a tensor.
+_SHAPED_FIELDS = ["_data", "_shape", "_strides", "_offset"]
+_GRADIENTS = {"_grad_in", "_grad_out"}
+
+
+class _Everywhere:
+    """All places of a block."""
+
+    def __contains__(self, place) -> bool:
+        return True
+
+
+#: What is known of a kernel of which nothing is known: the places it writes by name, and those it may write.
+_UNKNOWN: tuple = frozenset(), _Everywhere()
 
 
 class Packer:
-    """Writes arguments into a block of parameters. What the block points to stays alive as long as this does."""
+    """Writes arguments into a block of parameters. What the block points to stays alive as long as this does.
 
-    def __init__(self, size: int):
+    `writes` are the places of buffers that the kernel writes by name, and of those that it may write.
+    """
+
+    def __init__(self, size: int, writes=_UNKNOWN):
         self.block = bytearray(size)
+        self._named, self._possible = writes
+        #: The tensors that the kernel writes, and those that require gradients: their names, and whether they are written.
+        self.changed: list = []
+        self.tracked: list[tuple[str, bool]] = []
+        #: Gradients by their addresses: their names, and whether they are those of what the kernel writes.
+        self._gradients: dict[int, tuple[str, bool]] = {}
         self.alive: list = []
         self.devices: dict[str, object] = {}
         #: Whose types messages tell.
@@ -53,6 +76,11 @@ class Packer:
         for name in self.devices:
             if name != str(device):
                 raise RuntimeError(f"arguments are on several devices: {name}, {device}")
+
+    def note_changes(self) -> None:
+        """To be called after the launch."""
+        if self.changed:
+            of_torch().changed(self.changed)
 
     def _scalar(self, node, offset, value, where):
         self._number(node[1], offset, value, where)
@@ -96,10 +124,11 @@ class Packer:
     def _struct(self, node, offset, value, where):
         fields = node[1]
         names = [name for name, _, _ in fields]
-        if names == _VIEW_FIELDS:
-            return self._tensor(fields, offset, value, where)
-        if names == ["primal", "diff"]:
-            return self._pair(fields, offset, value, where)
+        write, _ = writer(node)
+        if write is not Packer._struct:
+            return write(self, fields, offset, value, where)
+        if hasattr(value, "get_this"):
+            value = value.get_this()
         if hasattr(value, "_asdict"):
             value = value._asdict()
         if isinstance(value, dict):
@@ -135,7 +164,7 @@ class Packer:
             value, grad = value[0], value[1] if len(value) == 2 else None
         else:
             grad = None
-        self._tensor(primal[1], offset + at, value, where)
+        self._tensor(primal[1], offset + at, value, where, grad is not None)
         # Without a gradient, its view has no dimensions: the program drops what it would add there.
         if grad is None:
             return
@@ -149,11 +178,21 @@ class Packer:
             # A view without dimensions means that there is no gradient.
             grad = grad.reshape(1)
         self.pack(view, offset + diff_at + inner_at, grad, f"{where}.grad")
+        (address,) = struct.unpack_from("<Q", self.block, offset + diff_at + inner_at + view[1][0][1])
+        self.note_gradient(address, f"{where}.grad", offset + at + primal[1][0][1] in self._named)
 
-    def _tensor(self, fields, offset, value, where):
+    def note_gradient(self, address: int, where: str, is_result: bool) -> None:
+        """Fails if a gradient of a result is one of something else too: it is read and cleared while the other is added to."""
+        other, is_other_result = self._gradients.setdefault(address, (where, is_result))
+        if address and other != where and (is_result or is_other_result):
+            raise ValueError(f"{other} and {where} are the same memory, but one of them is the gradient of a result: pass a copy")
+
+    def _tensor(self, fields, offset, value, where, is_pair=False):
         _, element, size, _ = fields[0][2]
         scalar = element[1] if element[0] in ("scalar", "vector") else None
-        address, shape, strides, itemsize = self._memory(value, scalar, where, True)
+        place = offset + fields[0][1]
+        writes = place in self._possible
+        address, shape, strides, itemsize = self._memory(value, scalar, where, writes, place in self._named, is_pair)
         if len(shape) > 5:
             raise RuntimeError(f"{where} has {len(shape)} dimensions, but at most 5 are possible")
         if element[0] not in ("scalar", "vector"):
@@ -168,14 +207,11 @@ class Packer:
             # Most tensors.
             n = shape[0]
             step = 1 if n > 1 else 0
-            place = offset + fields[0][1]
             return _VIEW.pack_into(self.block, place, address, n, step, 0, 0, 0, 0, n, 0, 0, 0, 0, 1)
         empty, steps, last = 0 in shape, [], 0
-        for i, (length, stride) in enumerate(zip(shape, strides)):
-            if element[0] == "vector" and i == len(shape) - 1:
-                steps.append(0)
-                continue
-            if not empty and stride <= 0 and length > 1:
+        leading = shape[:-1] if element[0] == "vector" else shape
+        for i, (length, stride) in enumerate(zip(leading, strides)):
+            if not empty and length > 1 and (stride < 0 or writes and stride == 0):
                 raise RuntimeError(
                     f"{where}: dimension {i} has stride {stride // itemsize}; pass `.contiguous()` of the tensor, or a copy"
                 )
@@ -185,13 +221,68 @@ class Packer:
             steps.append(stride // size if length > 1 else 0)
             last += (length - 1) * steps[-1]
         count = 0 if empty else last + 1
-        if count > MOST_ELEMENTS or max(shape, default=0) >= MOST_ELEMENTS:
-            raise RuntimeError(f"{where} spans {count} elements, but at most 2^32 are possible")
-        rest = (0,) * (5 - len(shape))
+        if count >= MOST_ELEMENTS or max(shape, default=0) >= MOST_ELEMENTS:
+            raise RuntimeError(f"{where} spans {count} elements, but less than 2^32 are possible")
+        if writes and _overlap(leading, steps):
+            raise RuntimeError(f"{where}: its elements share memory; pass `.contiguous()` of the tensor, or a copy")
+        if element[0] == "vector":
+            # The program sees the last dimension, but no index goes along it.
+            steps.append(count)
         if empty:
             address, steps = 0, [0] * len(shape)
+        rest = (0,) * (5 - len(shape))
+        # Without dimensions there is one element.
+        sizes = (*shape, *rest) if shape else (1, 0, 0, 0, 0)
         # The parts lie one after the other, on all devices.
-        _VIEW.pack_into(self.block, offset + fields[0][1], address, count, *steps, *rest, *shape, *rest, len(shape))
+        _VIEW.pack_into(self.block, place, address, count, *steps, *rest, *sizes, len(shape))
+
+    def _with_gradients(self, fields, offset, value, where):
+        """A tensor of the module `slangpy` with those gradients that it is given with. One without a shape is none."""
+        (_, at, primal), *gradients = fields
+        self._shaped(primal[1], offset + at, value, where)
+        for name, own_at, own in gradients:
+            gradient = getattr(value, name[1:], None)
+            if gradient is None:
+                continue
+            if shape_of(gradient) != shape_of(value):
+                raise ValueError(f"{where}: the gradient has shape {shape_of(gradient)}, but the tensor has {shape_of(value)}")
+            self._shaped(own[1], offset + own_at, gradient, f"{where}.{name[1:]}")
+
+    def _shaped(self, fields, offset, value, where):
+        """A tensor of the module `slangpy`: memory, a shape, strides in elements, and where the first element is."""
+        (_, data_at, (_, element, size, _)), (_, shape_at, (_, _, rank, _)), (_, strides_at, _), (_, offset_at, _) = fields
+        if hasattr(value, "grad_in"):
+            value = value.storage
+        leaves, place = leaves_of(element), offset + data_at
+        if len(leaves) != 1 or leaves[0].path:
+            raise RuntimeError(f"{where} has elements of type {describe(element)}: only numbers, vectors and arrays can be passed")
+        writes, own = place in self._possible, leaves[0].shape
+        address, shape, strides, itemsize = self._memory(value, leaves[0].scalar, where, writes, place in self._named)
+        lead = len(shape) - len(own)
+        if lead != rank or tuple(shape[lead:]) != own:
+            dims = f", then {own}" if own else ""
+            raise RuntimeError(f"{where} is a tensor of {rank} dimensions{dims}, but was given shape {tuple(shape)}")
+        steps, begin, end = [], 0, 0
+        for i, (length, stride) in enumerate(zip(shape[:lead], strides)):
+            if length > 1 and (stride % size or writes and stride == 0):
+                raise RuntimeError(f"{where}: dimension {i} has stride {stride / size:g}; pass `.contiguous()` of the tensor, or a copy")
+            steps.append(stride // size if length > 1 else 0)
+            reach = (length - 1) * steps[-1]
+            begin, end = begin + min(reach, 0), end + max(reach, 0)
+        expected = itemsize
+        for length, stride in zip(reversed(own), reversed(strides[lead:])):
+            if length > 1 and stride != expected:
+                raise RuntimeError(f"{where}: the numbers of an element must be side by side; pass a contiguous copy")
+            expected *= length
+        count = 0 if 0 in shape else end - begin + 1
+        if count >= MOST_ELEMENTS // 2:
+            raise RuntimeError(f"{where} spans {count} elements, but less than 2^31 are possible")
+        if writes and _overlap(shape[:lead], [abs(step) for step in steps]):
+            raise RuntimeError(f"{where}: its elements share memory; pass `.contiguous()` of the tensor, or a copy")
+        struct.pack_into("<QQ", self.block, place, address + begin * size if count else 0, count)
+        struct.pack_into(f"<{rank}I", self.block, offset + shape_at, *shape[:lead])
+        struct.pack_into(f"<{rank}i", self.block, offset + strides_at, *steps)
+        struct.pack_into("<i", self.block, offset + offset_at, -begin)
 
     def _buffer(self, node, offset, value, where):
         _, element, size, writes = node
@@ -199,7 +290,8 @@ class Packer:
         scalar = scalars.pop() if len(scalars) == 1 else None
         if not writes and not is_array(value) and scalar:
             value = np.asarray(value, DTYPES[scalar])
-        address, shape, strides, itemsize = self._memory(value, scalar, where, writes)
+        is_written = offset in self._named
+        address, shape, strides, itemsize = self._memory(value, scalar, where, writes, is_written)
         if scalar is None and not (itemsize == 1 or itemsize == size and getattr(value.dtype, "names", None)):
             raise RuntimeError(
                 f"{where} has elements of type {describe(element)}: give their bytes (uint8), or an array of a structured "
@@ -223,12 +315,16 @@ class Packer:
     def _other(self, node, offset, value, where):
         raise TypeError(f"{where} is {node[1]}, which cannot be passed from Python yet")
 
-    def _memory(self, value, scalar, where, writes: bool):
+    def _memory(self, value, scalar, where, writes: bool, is_named: bool, is_pair=False):
         """Address, shape, strides in bytes and size of an element of an array or tensor."""
         if type(value) is not np.ndarray and not is_array(value):
             raise RuntimeError(f"{where} takes an array or a tensor, but was given {type(value).__name__}")
         self.alive.append(value)
         if type(value) is not np.ndarray and hasattr(value, "data_ptr"):
+            if is_named:
+                self.changed.append(value)
+            if not is_pair and of_torch().is_tracked(value):
+                self.tracked.append((where, is_named))
             return self._tensor_memory(value, scalar, where)
         if scalar and value.dtype != DTYPES[scalar]:
             raise RuntimeError(f"{where} takes elements of type {DTYPES[scalar]}, but was given {value.dtype}")
@@ -241,7 +337,7 @@ class Packer:
         return address, value.shape, value.strides, value.itemsize
 
     def _tensor_memory(self, value, scalar, where):
-        own = _of_torch()
+        own = of_torch()
         if scalar and value.dtype != own.DTYPES[scalar]:
             raise RuntimeError(f"{where} takes elements of type {own.DTYPES[scalar]}, but was given {value.dtype}")
         if value.layout != own.STRIDED:
@@ -255,10 +351,20 @@ class Packer:
 
 
 @functools.cache
-def _of_torch():
+def of_torch():
     from . import _torch
 
     return _torch
+
+
+def _overlap(shape, steps) -> bool:
+    """Whether elements of a view may share memory: whether a dimension steps over less than the ones below it span."""
+    span = 0
+    for step, length in sorted((step, length) for step, length in zip(steps, shape) if length > 1):
+        if step <= span:
+            return True
+        span += (length - 1) * step
+    return False
 
 
 def writer(node):
@@ -269,6 +375,10 @@ def writer(node):
             return Packer._tensor, node[1]
         if names == ["primal", "diff"]:
             return Packer._pair, node[1]
+        if names == _SHAPED_FIELDS:
+            return Packer._shaped, node[1]
+        if names[:1] == ["_primal"] and len(names) > 1 and _GRADIENTS.issuperset(names[1:]):
+            return Packer._with_gradients, node[1]
     return _PACKERS[node[0]], node
 
 

@@ -43,7 +43,7 @@ class Slot:
 
     def names(self) -> list[str]:
         """What the leaves are called in messages."""
-        return [".".join((self.param.name, *leaf.path)) for leaf in self.leaves]
+        return [".".join((self.param.label or self.param.name, *leaf.path)) for leaf in self.leaves]
 
     def flatten(self, value) -> list:
         """The leaves of what a user gives."""
@@ -79,7 +79,7 @@ def _parts(node, value, where: str) -> list:
             if len(value) != node[2]:
                 raise ValueError(f"`{where}` has {node[2]} elements, but was given {len(value)}")
             rows = [_parts(node[1], part, f"{where}[{i}]") for i, part in enumerate(value)]
-            return [stack(list(column)) for column in zip(*rows)]
+            return [stack(list(column), f"`{where}`") for column in zip(*rows)]
         return _parts(node[1], value, where)
     if node[0] != "struct":
         return [value]
@@ -114,20 +114,23 @@ def holds_tensor(value) -> bool:
     return hasattr(value, "data_ptr")
 
 
-def stack(value):
+def stack(value, where: str):
     """A list, with the tensors in it made one, so that their gradients are kept."""
     if not isinstance(value, (list, tuple)) or not holds_tensor(value):
         return value
     from . import _torch
 
-    return _torch.stack([stack(part) for part in value])
+    try:
+        return _torch.stack([stack(part, where) for part in value])
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"{where} was given a list of tensors that are not alike: {error}") from None
 
 
 class Points:
     """A function, compiled for one kind of device to be called at many points."""
 
     def __init__(self, program, sig: Signature, text: str, cuda: bool):
-        self.name = sig.name
+        self.name = sig.shown
         text = _wrappers.DIFFERENTIAL + text + _wrappers.entry(sig)
         self.entry = Entry(program, _wrappers.entry_name(sig), text, None, cuda)
         own = {param.name: param for param in self.entry.own}
@@ -137,6 +140,8 @@ class Points:
         self.leaves_in = [leaf for slot in self.inputs for leaf in slot.leaves]
         self.leaves_out = [leaf for slot in self.outputs for leaf in slot.leaves]
         self.names_in = [name for slot in self.inputs for name in slot.names()]
+        #: What messages call the leaves of inputs.
+        self.labels_in = [f"`{name}` of {sig.shown}" for name in self.names_in]
         #: Whether the block has nothing but what `run` gives.
         self.is_simple = not self.resources and not self.entry.globals
         slots = [*self.inputs, *self.outputs]
@@ -176,8 +181,8 @@ class Points:
         count, device = math.prod(batch), around.device
         if count > MOST_POINTS:
             raise ValueError(f"{self.name} was called at {count} points, but at most {MOST_POINTS} are possible")
-        if self._is_dense and self.is_simple and self._format:
-            return self._run_dense(leaves, batch, shapes, count, lib, device)
+        if self._is_dense and self.is_simple and self._format is not None:
+            return self._run_dense(leaves, batch, shapes, count, lib, device, self._format)
         # Arrays stay alive until the launch has begun; on CUDA, memory is freed in the order of the stream.
         alive, values, at = [], [count], 0
         for slot in self.inputs:
@@ -205,13 +210,15 @@ class Points:
         else:
             own, shared = self._blocks(values, around)
             self.entry.launch(groups, bytes(shared.block), bytes(own.block), device)
+            own.note_changes()
+            shared.note_changes()
             alive += (own, shared)
         if len(memories) == len(outputs) and all(slot.dense for slot in self.outputs):
             return outputs
         dense = (slot.dense for slot in self.outputs for _ in slot.leaves)
         return [out if own else lib.copied(out) for own, out in zip(dense, outputs)]
 
-    def _run_dense(self, leaves, batch, shapes, count: int, lib, device) -> list:
+    def _run_dense(self, leaves, batch, shapes, count: int, lib, device, format: struct.Struct) -> list:
         """The same for a function whose inputs and outputs are leaves, and that needs nothing else: most of them, in less time."""
         alive, values = [], [count]
         for leaf, array, shape in zip(self.leaves_in, leaves, shapes):
@@ -226,7 +233,7 @@ class Points:
             outputs.append(array)
             values += (lib.pointer(array), count)
         if count:
-            self.entry.launch((-(-count // _wrappers.THREADS), 1, 1), b"", self._format.pack(*values), device)
+            self.entry.launch((-(-count // _wrappers.THREADS), 1, 1), b"", format.pack(*values), device)
         return outputs
 
     @staticmethod
@@ -243,7 +250,8 @@ class Points:
 
     def _blocks(self, values, around: Around) -> tuple[Packer, Packer]:
         """The blocks of parameters where buffers and uniforms are among them."""
-        own, shared = Packer(self.entry.own_size), Packer(self.entry.globals_size)
+        own = Packer(self.entry.own_size, self.entry.own_writes)
+        shared = Packer(self.entry.globals_size, self.entry.globals_writes)
         for param in self.resources:
             own.pack(param.node, param.offset, around.given[param.name], param.name)
         for param in self.entry.globals:
@@ -285,9 +293,38 @@ def library(values):
             from . import _torch
 
             return _torch, value.device
-        if (kind is list or kind is tuple) and holds_tensor(value):
-            return library(value)
+        if kind is list or kind is tuple:
+            parts = value if holds_tensor(value) else ()
+        else:
+            parts = _parts_of(value)
+        if parts:
+            lib, device = library(parts)
+            if lib is not _numpy:
+                return lib, device
     return _numpy, "cpu"
+
+
+def _parts_of(value):
+    """What is in an argument for a structure, or for a tensor with gradients."""
+    if hasattr(value, "get_this"):
+        value = value.get_this()
+    if isinstance(value, dict):
+        return list(value.values())
+    return (value.storage,) if hasattr(value, "grad_in") else ()
+
+
+def tensors_in(value, where: str):
+    """The tensors in an argument, with their names. One that has a gradient beside it is none of them."""
+    if hasattr(value, "data_ptr"):
+        yield where, value
+    elif isinstance(value, (list, tuple)):
+        for i, part in enumerate(value):
+            yield from tensors_in(part, f"{where}[{i}]")
+    elif isinstance(value, dict) or hasattr(value, "get_this"):
+        for name, part in (value if isinstance(value, dict) else value.get_this()).items():
+            yield from tensors_in(part, f"{where}.{name}")
+    elif hasattr(value, "grad_in") and value.grad_in is None and value.grad_out is None:
+        yield from tensors_in(value.storage, where)
 
 
 #: What most arguments are.

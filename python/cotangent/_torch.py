@@ -10,7 +10,7 @@ from torch.autograd import forward_ad
 from . import _numpy
 from ._function import FUNCTIONS
 from ._layout import NAMES, Leaf
-from ._points import Around
+from ._points import Around, tensors_in
 
 NAME = "torch"
 DTYPES = {
@@ -43,22 +43,22 @@ def asarray(value, scalar: str, where: str, on) -> torch.Tensor:
             return torch.full((), array.item(), dtype=dtype, device=on)
         return torch.from_numpy(array if array.flags.owndata and array.flags.writeable else array.copy()).to(on)
     if value.layout != STRIDED:
-        raise TypeError(f"`{where}` is a sparse tensor: pass `.to_dense()` of it")
+        raise TypeError(f"{where} is a sparse tensor: pass `.to_dense()` of it")
     if value.device != on:
         if value.ndim:
-            raise ValueError(f"`{where}` is on {value.device}, but another argument is on {on}")
+            raise ValueError(f"{where} is on {value.device}, but another argument is on {on}")
         value = value.to(on)
     if value.dtype == dtype:
         return value
     if value.is_complex() or value.is_floating_point() and not dtype.is_floating_point:
-        raise TypeError(f"`{where}` takes numbers of type {NAMES[scalar]}, but was given {value.dtype}")
+        raise TypeError(f"{where} takes numbers of type {NAMES[scalar]}, but was given {value.dtype}")
     if dtype == torch.bool:
-        raise TypeError(f"`{where}` takes numbers of type bool, but was given {value.dtype}")
+        raise TypeError(f"{where} takes numbers of type bool, but was given {value.dtype}")
     if not dtype.is_floating_point and not _fits(value.dtype, dtype) and value.numel():
         wide = value.to(torch.int64)
         limits, (low, high) = torch.iinfo(dtype), (int(wide.min()), int(wide.max()))
         if low < limits.min or high > limits.max:
-            raise ValueError(f"`{where}` takes numbers of type {NAMES[scalar]}, but was given {low} to {high}")
+            raise ValueError(f"{where} takes numbers of type {NAMES[scalar]}, but was given {low} to {high}")
     return value.to(dtype)
 
 
@@ -66,8 +66,8 @@ def _fits(own: torch.dtype, other: torch.dtype) -> bool:
     """Whether all integers of a type are integers of another."""
     if own == torch.bool:
         return True
-    own, other = torch.iinfo(own), torch.iinfo(other)
-    return other.min <= own.min and own.max <= other.max
+    inner, outer = torch.iinfo(own), torch.iinfo(other)
+    return outer.min <= inner.min and inner.max <= outer.max
 
 
 def stack(parts: list) -> torch.Tensor:
@@ -102,7 +102,8 @@ def raw(size: int, on):
 
 def view(memory, leaf: Leaf, batch, stride: int):
     size = leaf.dtype.itemsize
-    steps, step = [], stride // size
+    steps: list[int] = []
+    step = stride // size
     for length in reversed(batch):
         steps.insert(0, step)
         step *= length
@@ -228,15 +229,34 @@ _is_transformed = torch._C._are_functorch_transforms_active
 
 def _eager(function, leaves, around: Around):
     if _is_transformed() or forward_ad._current_level >= 0:
-        if not function.differentiable:
-            function._refuse_gradients(leaves)
+        if function.differentiable:
+            function._refuse_losses(leaves, _is_tracked)
+        if not function.backward:
+            function._refuse_gradients(leaves, _requires_grad if function.differentiable else _is_tracked)
         return _TransformedCall.apply(function, around, *leaves)
     if not torch.is_grad_enabled() or not any(leaf.requires_grad for leaf in leaves):
         return function._run(leaves, _me(), around)
-    if function.differentiable:
+    if function.backward:
+        function._refuse_losses(leaves, _requires_grad)
         return _Call.apply(function, around, *leaves)
-    function._refuse_gradients(leaves)
+    function._refuse_gradients(leaves, _requires_grad)
     return function._run([leaf.detach() for leaf in leaves], _me(), around)
+
+
+def _requires_grad(array) -> bool:
+    return array.requires_grad
+
+
+def _is_tracked(array) -> bool:
+    """Whether a derivative of a tensor is wanted, in reverse or in forward mode."""
+    return array.requires_grad or forward_ad.unpack_dual(array).tangent is not None
+
+
+def is_tracked(array) -> bool:
+    """The same, where derivatives are recorded."""
+    if forward_ad._current_level >= 0 and forward_ad.unpack_dual(array).tangent is not None:
+        return True
+    return array.requires_grad and torch.is_grad_enabled()
 
 
 #: Calls with buffers and uniforms are not part of compiled graphs.
@@ -273,7 +293,11 @@ def _(handle, leaves, cotangents):
 
 
 def _setup(ctx, inputs, output):
-    ctx.handle = inputs[0]
+    ctx.handle, function = inputs[0], _function(inputs[0])
+    if function.backward:
+        function._refuse_losses(inputs[1], _requires_grad)
+    else:
+        function._refuse_gradients(inputs[1], _requires_grad)
     ctx.shapes = [(o.shape, o.dtype, o.device) for o in output]
     ctx.save_for_backward(*inputs[1])
 
@@ -291,12 +315,17 @@ def _backward(ctx, cotangents):
 _operation.register_autograd(_backward, setup_context=_setup)
 
 
+def changed(tensors: list) -> None:
+    """Tells torch that a kernel has written tensors, so that gradients that need what was there before are errors."""
+    torch.autograd.graph.increment_version(tensors)
+
+
 def refuse_gradients(name: str, given: dict) -> None:
     """Fails if buffers or uniforms of a function require gradients: they would get none."""
     if not torch.is_grad_enabled():
         return
-    for own, value in given.items():
-        if getattr(value, "requires_grad", False):
+    for own, value in (pair for part, whole in given.items() for pair in tensors_in(whole, part)):
+        if value.requires_grad:
             raise TypeError(
                 f"`{own}` requires a gradient, but buffers and uniforms of {name} carry none: pass `.detach()` of it, make it "
                 "a parameter that is an array or vector, or write a kernel"

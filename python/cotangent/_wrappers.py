@@ -32,6 +32,14 @@ class Param:
     dir: str = "in"
     diff: bool = False
     resource: bool = False
+    #: What messages call it, if not by its name.
+    label: str = ""
+    #: The parts that carry no derivative although their numbers could: their paths, and the names of their structures.
+    lost: tuple = ()
+
+    def loses(self, path: tuple[str, ...]) -> str | None:
+        """The structure that drops the derivative of a leaf, if there is one."""
+        return next((name for start, name in self.lost if list(path[: len(start)]) == list(start)), None)
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,13 @@ class Signature:
     result: Param | None
     #: How often it was derived. Names of its derivative have this number, so that they differ from those that it has.
     order: int = 0
+    #: What messages call it, if not by its name.
+    label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        return self.label or self.name
 
     def cotangent(self, name: str) -> str:
         """What the cotangent of an output is called in the vjp."""
@@ -51,6 +66,18 @@ class Signature:
     def gradient(self, name: str) -> str:
         """What the gradient of an input is called in the vjp."""
         return f"ct_g{self.order}_{name}"
+
+    def tangent(self, name: str) -> str:
+        """What the tangent of an input is called in the jvp."""
+        return f"ct_t{self.order}_{name}"
+
+    def value(self, name: str) -> str:
+        """What an output is called in the jvp."""
+        return f"ct_o{self.order}_{name}"
+
+    def moved(self, name: str) -> str:
+        """What the tangent of an output is called in the jvp."""
+        return f"ct_u{self.order}_{name}"
 
     @cached_property
     def names(self) -> list[str]:
@@ -117,10 +144,15 @@ def _function(sig: Signature, body: list[str], attributes: str) -> str:
 
 def vjp(sig: Signature, differentiable: bool) -> tuple[Signature, str]:
     """The function that multiplies cotangents with the Jacobian of another, and its text."""
-    cotangents = [Param(sig.cotangent(p.name), differential(p.type), diff=True) for p in sig.outputs if p.diff]
+    cotangents = [
+        Param(sig.cotangent(p.name), differential(p.type), diff=True, label=f"the cotangent of {_output(sig, p)}")
+        for p in sig.outputs
+        if p.diff
+    ]
     gradients = [Param(sig.gradient(p.name), differential(p.type), "out", True) for p in sig.inputs if p.diff]
     kept = [replace(p, dir="in") for p in sig.params if p.dir != "out"]
-    derived = Signature(f"ct_vjp_{sig.identifier}", (*kept, *cotangents, *gradients), None, sig.order + 1)
+    label = f"the vjp of {sig.shown}"
+    derived = Signature(f"ct_vjp_{sig.identifier}", (*kept, *cotangents, *gradients), None, sig.order + 1, label)
     body, given, after = [], [], []
     for p in sig.params:
         if p.diff and p.dir == "out":
@@ -138,33 +170,42 @@ def vjp(sig: Signature, differentiable: bool) -> tuple[Signature, str]:
     return derived, _function(derived, body + after, "[Differentiable]\n" if differentiable else "")
 
 
+def _output(sig: Signature, p: Param) -> str:
+    return "the result" if p is sig.result else p.label or p.name
+
+
 def jvp(sig: Signature, differentiable: bool) -> tuple[Signature, str]:
     """The function that gives what another gives, and multiplies its Jacobian with tangents."""
-    tangents = [Param(f"ct_t_{p.name}", differential(p.type), diff=True) for p in sig.inputs if p.diff]
+    tangents = [
+        Param(sig.tangent(p.name), differential(p.type), diff=True, label=f"the tangent of {p.label or p.name}")
+        for p in sig.inputs
+        if p.diff
+    ]
     kept = [replace(p, dir="in") for p in sig.params if p.dir != "out"]
-    values = [Param(f"ct_o_{p.name}", p.type, "out", p.diff) for p in sig.outputs]
-    moved = [Param(f"ct_u_{p.name}", differential(p.type), "out", True) for p in sig.outputs if p.diff]
-    derived = Signature(f"ct_jvp_{sig.identifier}", (*kept, *tangents, *values, *moved), None, sig.order + 1)
+    values = [Param(sig.value(p.name), p.type, "out", p.diff) for p in sig.outputs]
+    moved = [Param(sig.moved(p.name), differential(p.type), "out", True) for p in sig.outputs if p.diff]
+    label = f"the jvp of {sig.shown}"
+    derived = Signature(f"ct_jvp_{sig.identifier}", (*kept, *tangents, *values, *moved), None, sig.order + 1, label)
     body, given, after = [], [], []
     for p in sig.params:
         if p.resource or (p.dir == "in" and not p.diff):
             given.append(p.name)
             continue
         ty = f"DifferentialPair<{p.type}>" if p.diff else p.type
-        value = f"diffPair({p.name}, ct_t_{p.name})" if p.diff else p.name
+        value = f"diffPair({p.name}, {sig.tangent(p.name)})" if p.diff else p.name
         body.append(f"{ty} ct_p_{p.name}" + (";" if p.dir == "out" else f" = {value};"))
         given.append(f"ct_p_{p.name}")
         if p.dir != "in":
-            after += _split(p, f"ct_p_{p.name}")
+            after += _split(sig, p, f"ct_p_{p.name}")
     call = f"fwd_diff({sig.name})({', '.join(given)});"
     if sig.result:
         ty = f"DifferentialPair<{sig.result.type}>" if sig.result.diff else sig.result.type
         call = f"{ty} ct_r = {call}"
-        after += _split(sig.result, "ct_r")
+        after += _split(sig, sig.result, "ct_r")
     return derived, _function(derived, [*body, call, *after], "[Differentiable]\n" if differentiable else "")
 
 
-def _split(p: Param, name: str) -> list[str]:
+def _split(sig: Signature, p: Param, name: str) -> list[str]:
     if not p.diff:
-        return [f"ct_o_{p.name} = {name};"]
-    return [f"ct_o_{p.name} = {name}.p;", f"ct_u_{p.name} = {name}.d;"]
+        return [f"{sig.value(p.name)} = {name};"]
+    return [f"{sig.value(p.name)} = {name}.p;", f"{sig.moved(p.name)} = {name}.d;"]

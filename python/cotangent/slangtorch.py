@@ -22,7 +22,8 @@ class SlangModule:
     DiffTensorView = DiffTensorView
 
     def __init__(self, module: Module, launched=()):
-        self._module, self._types = module, {}
+        self._module = module
+        self._types: dict[str, type] = {}
         self._structures = {name: fields for name, fields in module._structures().items() if not name.startswith("ct_")}
         #: The kernels that host functions launch.
         self._launched = list(launched)

@@ -15,7 +15,7 @@ import cotangent
 class Field(torch.nn.Module):
     """The network, as a module of torch."""
 
-    def __init__(self, inputs=24, hidden=32):
+    def __init__(self, inputs=16, hidden=32):
         super().__init__()
         kernel = cotangent.load(Path(__file__).with_suffix(".slang")).field
         self.kernel = kernel.function(out={"color": lambda a: (a["count"], 3)}, blocks=lambda a: -(-a["count"] // 64))

@@ -146,6 +146,21 @@ impl Kernel {
         &self.path
     }
 
+    /// Where the buffers are that the entry point writes, in the block of the program and in that of the entry point: those that
+    /// it writes by name, and all that it may write.
+    #[getter]
+    #[allow(clippy::type_complexity)]
+    fn writes(&self) -> [(Vec<usize>, Vec<usize>); 2] {
+        let writes = cotangent::writes(&self.lowered, self.entry);
+        self.leaves.each_ref().map(|leaves| {
+            let of = |globals: &[cotangent::ir::Global]| {
+                let own = leaves.iter().filter(|leaf| globals.contains(&leaf.global));
+                own.map(|leaf| leaf.offset).collect()
+            };
+            (of(&writes.named), of(&writes.possible))
+        })
+    }
+
     /// Runs groups of threads on blocks of parameters. Gives what the program printed. The arrays whose addresses are in the
     /// blocks must be alive until it returns, and large enough for what the blocks say.
     fn launch(&self, py: Python<'_>, groups: [u32; 3], globals: &[u8], own: &[u8]) -> PyResult<String> {

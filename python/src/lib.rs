@@ -2,7 +2,8 @@
 //!
 //! [`program`] compiles: a program is a file or a text, to which the Python half appends entry points of its own. [`kernel`] is one
 //! compiled entry point, which runs on addresses that Python gives; [`interrupt`] ends it when the user presses Ctrl-C. [`layout`]
-//! says where in the blocks of parameters everything lies. How arrays become parameters, and what derivatives are made of, is written in Python, in `cotangent/`.
+//! says where in the blocks of parameters everything lies, [`losses`] which
+//! parts of a parameter have floats without a derivative. How arrays become parameters, and what derivatives are made of, is written in Python, in `cotangent/`.
 //!
 //! Both kinds of device take the same two blocks of parameters: those of the program and those of the entry point, in C layout, a
 //! buffer as its address and its number of elements. A kernel for CUDA takes them as they are; here they are taken apart.
@@ -10,6 +11,7 @@
 mod interrupt;
 mod kernel;
 mod layout;
+mod losses;
 mod program;
 
 use pyo3::exceptions::PyRuntimeError;

@@ -2,6 +2,7 @@
 
 use crate::CompileError;
 use crate::kernel::Kernel;
+use crate::losses;
 use cotangent::gradcheck::{Finding, Options as Points, Outcome, gradcheck};
 use cotangent::ir::layout::{Matrices, Target};
 use cotangent::ir::{Dir, Mode, layout};
@@ -153,7 +154,7 @@ impl Program {
         Ok(own.map(|s| (s.name.to_string(), fields(s))).collect())
     }
 
-    /// What a function takes and gives: `{"params": [{name, type, dir, diff, resource}], "result": {type, diff}}`.
+    /// What a function takes and gives: `{"params": [{name, type, dir, diff, lost, resource}], "result": {type, diff}}`.
     fn signature<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
         let program = self.ask("", Options::default());
         accept(program.check())?;
@@ -190,6 +191,13 @@ impl Program {
                 known.set_item("type", checked.show(param.ty))?;
                 known.set_item("dir", own.map_or("in", |own| direction(own.dir)))?;
                 known.set_item("diff", own.is_some_and(|own| carries(own.ty, own.diff)))?;
+                let lost = match own {
+                    Some(own) if differentiable && !param.no_diff => {
+                        losses::of(&checked.program, module, own.ty)
+                    }
+                    _ => vec![],
+                };
+                known.set_item("lost", lost)?;
                 let resource = own.is_none_or(|own| layout::layout(&module.types, own.ty).is_none());
                 known.set_item("resource", resource)?;
                 Ok(known)
@@ -313,10 +321,12 @@ impl Program {
             let text = match target {
                 Target::Cuda => cotangent::cuda(&lowered, &sources, &self.path, false),
                 Target::Cpp => cotangent::cpp(&lowered, &sources, &self.path, false),
-                _ => cotangent::shader(&lowered, target, None).and_then(|emitted| match emitted {
-                    Emitted::Text(text) => Ok(text),
-                    Emitted::Words(words) => cotangent::disassemble(&words),
-                }),
+                Target::Wgsl | Target::SpirV | Target::Glsl | Target::Hlsl | Target::Metal => {
+                    cotangent::shader(&lowered, target, None).and_then(|emitted| match emitted {
+                        Emitted::Text(text) => Ok(text),
+                        Emitted::Words(words) => cotangent::disassemble(&words),
+                    })
+                }
             };
             text.map_err(|refusal| {
                 let style = cotangent::render::Style::Plain;

@@ -244,3 +244,88 @@ void sq(DiffTensorView a, DiffTensorView b)
         assert gradient.tolist() == [6.0]
         with pytest.raises(RuntimeError, match="first order"):
             (gradient * x).sum().backward()
+
+    def test_tensors_in_structures_of_tensors(self, on):
+        import torch
+
+        m = cotangent.load(source="""
+struct Linear { DiffTensorView w; DiffTensorView b; TensorView<float> gain; float scale; }
+struct Net { Linear layers[2]; int n; }
+[AutoPyBindCUDA] [CUDAKernel] [Differentiable]
+void apply(Net net, DiffTensorView x, DiffTensorView y)
+{
+    uint i = (cudaBlockIdx() * cudaBlockDim() + cudaThreadIdx()).x;
+    if (i >= x.size(0)) return;
+    float v = x[i];
+    [ForceUnroll] for (int l = 0; l < 2; l++)
+        v = net.layers[l].gain[0] * net.layers[l].scale * tanh(net.layers[l].w[i] * v + net.layers[l].b[0]);
+    y.storeOnce(i, v);
+}
+""")
+        torch.manual_seed(3)
+        make = lambda *shape: torch.randn(*shape, device=on, requires_grad=True)
+        f = m.apply.function(out={"y": lambda a: a["x"].shape}, blocks=1, threads=32)
+        x, w, b, v, gain = make(20), make(20), make(1), make(20), torch.full((1,), 1.5, device=on)
+        constant = torch.randn(1, device=on)
+        layers = [{"w": w, "b": b, "gain": gain, "scale": 0.5}, (v, (constant,), gain, 2.0)]
+        f(net={"layers": layers, "n": 2}, x=x).square().sum().backward()
+        own = [t.detach().double().requires_grad_() for t in (x, w, b, v)]
+        first = 0.75 * torch.tanh(own[1] * own[0] + own[2])
+        (3 * torch.tanh(own[3] * first + constant.double())).square().sum().backward()
+        for mine, other in zip((x, w, b, v), own):
+            torch.testing.assert_close(mine.grad, other.grad.float(), rtol=1e-4, atol=1e-4)
+        layers[0]["gain"] = gain.clone().requires_grad_()
+        with pytest.raises(TypeError, match=r"net.layers\[0\].gain of apply requires a gradient, but carries none: make it a `DiffT"):
+            f(net={"layers": layers, "n": 2}, x=x)
+        with torch.no_grad():
+            assert f(net={"layers": layers, "n": 2}, x=x).shape == (20,)
+        with pytest.raises(TypeError, match="lacks n: its fields are layers, n"):
+            f(net={"layers": layers}, x=x)
+        with pytest.raises(TypeError, match="x of apply was given a gradient, but a function makes it"):
+            f(net={"layers": layers, "n": 2}, x=(x, x))
+
+    def test_tensors_in_structures_of_buffers_and_numbers(self, on):
+        import torch
+
+        m = cotangent.load(source="""
+struct Curve { StructuredBuffer<float> knots; float2 slope; float gain; }
+uniform Curve curve;
+RWStructuredBuffer<float> y;
+[numthreads(32, 1, 1)]
+void main(uint3 id : SV_DispatchThreadID, uniform uint n)
+{
+    if (id.x < n) y[id.x] = curve.gain * curve.knots[id.x] * curve.slope.x + curve.slope.y;
+}
+""")
+        make = lambda *shape: torch.randn(*shape, device=on, requires_grad=True)
+        knots, slope, gain = make(9), make(2), make(())
+        f = m.main.function(out={"y": 9}, blocks=1)
+        f(curve={"knots": knots, "slope": slope, "gain": gain}, n=9).square().sum().backward()
+        own = [t.detach().double().requires_grad_() for t in (knots, slope, gain)]
+        (own[2] * own[0] * own[1][0] + own[1][1]).square().sum().backward()
+        for mine, other in zip((knots, slope, gain), own):
+            torch.testing.assert_close(mine.grad, other.grad.float(), rtol=1e-4, atol=1e-4)
+
+    def test_lists_of_tensors_are_one_tensor(self, m, on):
+        import torch
+
+        x = torch.randn(4, device=on)
+        shift = [torch.tensor(2.0, device=on, requires_grad=True), torch.tensor(3.0, device=on, requires_grad=True)]
+        f = m.main.function(out={"y": 4}, blocks=1)
+        f(x=x, weights=torch.ones(3, device=on), scale=1.0, shift=shift, n=4).sum().backward()
+        assert [t.grad.item() for t in shift] == [12, 8]
+        with pytest.raises(ValueError, match="`shift` of main was given a list of tensors that are not alike"):
+            f(x=x, weights=x, scale=1.0, shift=[x, torch.ones(2, device=on)], n=4)
+
+    def test_tensors_that_the_kernel_writes_beside_its_results(self, on):
+        import torch
+
+        m = cotangent.load(source="""
+[AutoPyBindCUDA] [CUDAKernel] [Differentiable]
+void count(DiffTensorView a, TensorView<int> counts, DiffTensorView b)
+{ uint i = cudaThreadIdx().x; counts[i] = counts[i] + 1; b.storeOnce(i, a[i] * counts[i]); }
+""")
+        a, counts = torch.ones(3, device=on, requires_grad=True), torch.tensor([1, 2, 3], dtype=torch.int32, device=on)
+        b = m.count.function(out={"b": 3}, blocks=1, threads=3)(a=a, counts=counts)
+        b.sum().backward()
+        assert b.tolist() == a.grad.tolist() == [2, 3, 4] and counts.tolist() == [1, 2, 3]

@@ -12,6 +12,7 @@
 //! and not in the other: a custom forward derivative does not affect reverse mode. Where the other mode is taken, the call
 //! drops a derivative, which is worth a warning ([`dropped`]).
 
+use crate::by_hand::{reads_memory, takes_care};
 use cotangent_base::{EntityMap, Map, Set, Span};
 use cotangent_ir::{DiffInfo, Func, FuncId, FuncKind, Mode, Op};
 use cotangent_passes::calls::callees;
@@ -110,6 +111,26 @@ pub(crate) fn dropped(
         }
     }
     dropped
+}
+
+/// The function whose custom forward derivative `func` is or calls, if that reads memory whose gradient the backward derivative of the
+/// function would write.
+pub(crate) fn forward_reading(funcs: &EntityMap<FuncId, Func>, func: FuncId) -> Option<FuncId> {
+    let caring = |derivative: FuncId| {
+        let mut of = funcs.iter().filter(|(_, f)| f.diff.forward == Some(derivative)).map(|(of, _)| of);
+        of.find(|of| takes_care(funcs, *of, Mode::Backward) && reads_memory(funcs, derivative))
+    };
+    let (mut seen, mut open) = (Set::from_iter([func]), vec![func]);
+    while let Some(func) = open.pop() {
+        if let Some(of) = caring(func) {
+            return Some(of);
+        }
+        if !funcs[func].diff.is_custom() {
+            let calls = callees(&funcs[func]).into_iter();
+            open.extend(calls.filter(|callee| seen.insert(*callee)));
+        }
+    }
+    None
 }
 
 /// The calls in `func`. A request without a body makes those of the function it differentiates, unless that derivative is

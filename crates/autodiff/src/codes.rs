@@ -40,7 +40,8 @@ cotangent_base::codes! {
     /// They are stored in an array, so the compiler must know the largest iteration count. It infers the count of loops that
     /// count to a constant, and of many others.
     ///
-    /// Write `[MaxIters(n)]` before the loop. A loop that exceeds it stops the program.
+    /// Write `[MaxIters(n)]` before the loop. A loop that exceeds it stops the program. Or write `[Checkpoint(log)]`: then the
+    /// backward pass runs parts of the loop again, and needs no bound.
     E0608 NO_BOUND = "loop has no known bound";
 
     /// The backward pass needs a buffer or variable that is chosen at run time, such as `(i < 3 ? bufferA : bufferB)[i]`. A
@@ -65,13 +66,16 @@ cotangent_base::codes! {
     /// The derivative of a function with a custom derivative calls the custom derivative. If that derivative is differentiated
     /// again, as in `fwd_diff(fwd_diff(f))`, the custom derivative must be differentiable.
     ///
-    /// Mark it `[Differentiable]`, or give it a custom derivative too.
-    E0612 CUSTOM_NOT_DIFFERENTIABLE = "custom derivative is not differentiable";
-    /// The backward pass stores values for every iteration of a loop, and the bound of the loop is so large that they would not
-    /// fit in memory.
+    /// A custom forward derivative that reads memory has no second derivative if the backward derivative of the function writes the
+    /// gradient of that memory: as with `DiffBuffer` in `bwd_diff` of a function that calls `fwd_diff`.
     ///
-    /// State the actual bound with `[MaxIters(..)]`, or make the backward pass recompute the values: move the body to a function
-    /// marked `[PreferRecompute]`.
+    /// Mark it `[Differentiable]`, or give it a custom derivative too. Read memory outside, and pass the value.
+    E0612 CUSTOM_NOT_DIFFERENTIABLE = "custom derivative is not differentiable";
+    /// The backward pass stores values for every iteration of a loop, and the bound of the loop is so large that the context
+    /// would exceed 256 MiB.
+    ///
+    /// Make the backward pass run parts of the loop again, with `[Checkpoint(log)]` or `[Checkpoint(sqrt)]`, or state the actual
+    /// bound with `[MaxIters(..)]`.
     E0613 TOO_LARGE = "backward pass would store too much";
 
     /// The function is too large to differentiate. Usually it is itself a derivative of high order: `fwd_diff(fwd_diff(f))` has
@@ -84,8 +88,9 @@ cotangent_base::codes! {
     /// The derivative of a kernel propagates derivatives through the memory that the kernel accesses: buffers, uniforms,
     /// group-shared and `static` variables. Some accesses have no derivative: atomic operations on floats other than additions, the
     /// old value of an atomic addition, interface values in memory, and memory that is chosen at run time. A derivative is also lost where a
-    /// value passes through an operation on waves, quads or the bits of a float, or through data that the derivative of a structure or a
-    /// custom derivative leaves out. Only compute kernels can be differentiated.
+    /// value passes through an operation on waves, quads or the bits of a float, also by way of memory of integers, or through data that
+    /// the derivative of a structure or a custom derivative leaves out. A custom derivative also leaves out what its function reads
+    /// from memory, unless it writes to memory itself. Only compute kernels can be differentiated.
     ///
     /// Rewrite the code as the message says, move it to a function with a custom derivative, or write `detach` or `no_diff` where no
     /// derivative is intended.
@@ -94,8 +99,25 @@ cotangent_base::codes! {
     /// A kernel can be differentiated if no thread touches an element of a buffer that another thread writes in the same dispatch.
     /// Otherwise its result depends on the order of the threads, and the derivative is not defined.
     ///
+    /// The same holds for elements that several threads write: the last one wins, and which one that is, is not defined.
+    ///
     /// Write to another buffer than the kernel reads from, or dispatch twice. In a group, group-shared memory with barriers works.
     E0616 KERNEL_RACE = "threads of a kernel race";
+
+    /// `[Checkpoint(..)]` cuts a loop into segments, and the backward pass runs each segment again. A loop that writes memory, reads
+    /// memory that is written elsewhere, or waits for other threads must not run twice. If the derivative is differentiated again,
+    /// neither must one that calls functions with custom derivatives.
+    ///
+    /// Remove the attribute, or move what cannot run twice out of the loop: collect the values in an array, for example, and write
+    /// them to memory afterwards.
+    E0617 NOT_CUT = "cannot cut a loop into segments";
+
+    /// `--context BYTES` limits what a backward pass stores at a time. Recomputing everything that can be recomputed, and cutting
+    /// loops into segments, was not enough: some values cannot be recomputed, such as what was loaded from memory that changes, and the
+    /// loop over the segments of a loop stores something for each.
+    ///
+    /// Allow as many bytes as the message says.
+    E0618 BUDGET = "backward pass exceeds its budget";
 
     /// A custom derivative serves one mode: `[ForwardDerivative(g)]` provides the forward derivative, `[BackwardDerivative(g)]`
     /// the backward derivative. Here a function with a custom derivative of one mode is called in code that is differentiated in

@@ -4,6 +4,7 @@
 //! modes write derivatives of callees on demand. A request may be of another request (`fwd_diff(fwd_diff(f))`): the inner one
 //! gets its body first, and is an ordinary function from then on.
 
+use crate::budget::{self, Policies};
 use crate::conditions::conditions;
 use crate::report::{Report, report};
 use crate::substitute::Substitutes;
@@ -45,6 +46,8 @@ pub struct Context<'m> {
     pub substitutes: Substitutes,
     /// Who observes the passes.
     pub watch: Watch,
+    /// How backward derivatives weigh bytes against work, where that is not as usual.
+    pub(crate) policies: Policies,
     /// The requests whose bodies are being written, to notice one that needs itself.
     filling: Set<FuncId>,
     /// The requests that are differentiated again, by themselves or inside another function.
@@ -76,7 +79,7 @@ pub fn differentiate_reporting(
     requests: &[FuncId],
     watch: &mut Watch,
 ) -> (Diagnostics, Vec<Report>) {
-    let cx = write(start(module, std::mem::take(watch)), roots);
+    let cx = write_within(module, roots, watch);
     let reports = requests.iter().map(|request| report(&cx, *request)).collect();
     let diagnostics;
     (diagnostics, *watch) = cx.finish();
@@ -86,12 +89,23 @@ pub fn differentiate_reporting(
 /// As [`differentiate_also`], observed by `watch`.
 pub fn differentiate_watched(module: &mut Module, roots: &[FuncId], watch: &mut Watch) -> Diagnostics {
     let diagnostics;
-    (diagnostics, *watch) = write(start(module, std::mem::take(watch)), roots).finish();
+    (diagnostics, *watch) = write_within(module, roots, watch).finish();
     diagnostics
 }
 
+/// Writes every body that is wanted, within the budget of the module if it has one.
+fn write_within<'m>(module: &'m mut Module, roots: &[FuncId], watch: &mut Watch) -> Context<'m> {
+    let (policies, told) = match module.budget {
+        Some(budget) => budget::policies(module, roots, budget),
+        None => (Policies::default(), Diagnostics::new()),
+    };
+    let mut cx = write(Context { policies, ..start(module, std::mem::take(watch)) }, roots);
+    cx.diagnostics.append(told);
+    cx
+}
+
 /// Gets ready to write bodies.
-fn start(module: &mut Module, watch: Watch) -> Context<'_> {
+pub(crate) fn start(module: &mut Module, watch: Watch) -> Context<'_> {
     let is_request = |f: &Func| f.kind != FuncKind::Defined;
     if module.funcs.values().any(is_request) {
         mark_arithmetic(module);
@@ -99,10 +113,23 @@ fn start(module: &mut Module, watch: Watch) -> Context<'_> {
     Context { watch, ..Context::new(module) }
 }
 
+/// Gives the requests below `func` their bodies. The code that is written will be differentiated again.
+pub(crate) fn differentiate_below(module: &mut Module, func: FuncId) -> Diagnostics {
+    let mut cx = start(module, Watch::default());
+    let is_request = |id: &FuncId| matches!(cx.module.funcs[*id].kind, FuncKind::Request(..));
+    cx.again = cx.module.funcs.keys().filter(is_request).collect();
+    write_below(cx, vec![func]).finish().0
+}
+
 /// Writes every body that is wanted.
-fn write<'m>(mut cx: Context<'m>, roots: &[FuncId]) -> Context<'m> {
+pub(crate) fn write<'m>(cx: Context<'m>, roots: &[FuncId]) -> Context<'m> {
     let is_root = |f: &FuncId| cx.module.funcs[*f].kind == FuncKind::Defined || roots.contains(f);
-    let mut todo: Vec<FuncId> = cx.module.funcs.keys().filter(is_root).collect();
+    let todo = cx.module.funcs.keys().filter(is_root).collect();
+    write_below(cx, todo)
+}
+
+/// Writes the bodies of `todo` and of what they call.
+fn write_below<'m>(mut cx: Context<'m>, mut todo: Vec<FuncId>) -> Context<'m> {
     let mut seen: Set<FuncId> = todo.iter().copied().collect();
     todo.reverse();
     while let Some(func) = todo.pop() {
@@ -166,6 +193,7 @@ impl<'m> Context<'m> {
             reverse: reverse::Cache::default(),
             substitutes: Substitutes::default(),
             watch: Watch::default(),
+            policies: Policies::default(),
             filling: Set::default(),
             differentiated: 0,
             failed: Set::default(),
@@ -217,6 +245,11 @@ impl<'m> Context<'m> {
             Err(Reported) => self.give_up(func),
         }
         result
+    }
+
+    /// Whether the body of `func` could not be written.
+    pub(crate) fn has_failed(&self, func: FuncId) -> bool {
+        self.failed.contains(&func)
     }
 
     /// Never tries again to write the body of `func`.

@@ -8,14 +8,17 @@
 //! - [`mod@linearize`] adds to a function the linear map from tangents of its inputs to tangents of its outputs. This is
 //!   [`forward`] mode.
 //! - [`mod@prepare`] removes early exits from a copy of the function, for reverse mode.
+//! - [`mod@segments`] cuts loops into segments that the backward pass runs again.
 //! - [`mod@checkpoint`] decides how the linear part gets each primal value; it uses [`mincut`].
 //! - [`mod@unzip`] splits the primal part from the linear part, and [`mod@transpose`] transposes the linear part.
 //! - [`mod@steep`] marks products where a zero cotangent could become NaN.
 //! - [`reverse`] runs these in order: reverse mode.
 //! - [`mod@report`] lists what a backward derivative stores and recomputes.
 //! - [`substitute`] makes substitutes run in all code that is differentiated.
+//! - `budget` finds how derivatives keep to a number of bytes.
 //! - `callee` decides how a call is differentiated, and which functions are sources: functions whose custom derivatives run
 //!   even if no tangent or cotangent arrives.
+//! - `by_hand` finds custom derivatives that take care of memory themselves.
 //! - `conditions` moves loop conditions that call sources into the loop bodies, before linearization.
 //! - [`mod@kernel`] makes the memory of an entry point differentiable, before all of these.
 //! - `kind` classifies operations, and [`stages`] are the rows that these passes have in the table of passes.
@@ -24,6 +27,8 @@
 // A new variant must be looked at wherever its enumeration is matched.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+mod budget;
+mod by_hand;
 mod callee;
 pub mod checkpoint;
 pub mod codes;
@@ -37,6 +42,7 @@ pub mod mincut;
 pub mod prepare;
 pub mod report;
 pub mod reverse;
+pub mod segments;
 pub mod stages;
 pub mod steep;
 pub mod substitute;
@@ -44,6 +50,7 @@ pub mod tangent;
 pub mod transpose;
 pub mod unzip;
 
+pub use budget::Policy;
 pub use driver::{
     Context, differentiate, differentiate_also, differentiate_reporting, differentiate_watched,
 };

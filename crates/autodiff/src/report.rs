@@ -1,9 +1,12 @@
 //! Reports the cost of a backward derivative: what it stores between the two passes, and what it recomputes.
 //!
 //! Input: the functions that [`reverse`](crate::reverse) wrote. The report therefore describes the code that runs, not the
-//! plan of `checkpoint`. [`growth`] adds up what is kept as a formula in trip counts.
+//! plan of `checkpoint`. [`growth`] adds up what is kept as a formula in trip counts; `again` finds what runs again as a whole.
 
+pub(crate) mod again;
 mod growth;
+
+pub use again::Segmented;
 
 pub use growth::{Growth, Term};
 
@@ -26,6 +29,12 @@ pub struct Report {
     pub taken: Vec<Taken>,
     /// What the backward pass computes again.
     pub repeated: Vec<Repeated>,
+    /// The loops that it runs again in segments.
+    pub segmented: Vec<Segmented>,
+    /// How many times as much as usual a byte counts, so that they fit in the budget.
+    pub price: u64,
+    /// The most bytes that are kept at a time, with what is kept by calls that run again; at least `bytes`.
+    pub peak: u64,
     /// The instructions of the pass that computes the values; 0 if there is nothing to compute first.
     pub primal_instructions: usize,
     /// The instructions of the pass that computes the gradient.
@@ -93,7 +102,7 @@ pub enum Why {
     Effect,
     /// It is what a call keeps for its own backward pass.
     Call,
-    /// Computing it again would cost more.
+    /// Computing it again would cost more, or the program asks for it to be stored.
     Cheaper,
 }
 
@@ -135,6 +144,9 @@ pub fn report(cx: &Context<'_>, request: FuncId) -> Report {
         bytes: parts.context.map_or(0, |context| bytes(cx.module, context)),
         taken: taken(cx.module, &funcs[request], parts),
         repeated: repeated(cx.module, backward, parts.cotangents),
+        segmented: again::segmented(cx, request),
+        price: cx.policies.get(&request).copied().unwrap_or_default().price,
+        peak: again::peak(cx, request),
         primal_instructions: if runs_first { primal.all_insts().len() } else { 0 },
         backward_instructions: backward.all_insts().len(),
     }

@@ -13,6 +13,10 @@ use cotangent_passes::pass::{Pass, Run};
 pub const PREPARE: &Pass =
     &stage("prepare", "removes early exits from a copy of the function, and finds slots that count");
 
+/// Cuts loops into segments.
+pub const SEGMENTS: &Pass =
+    &stage("segments", "cuts loops into segments, functions that the backward pass runs again");
+
 /// Adds the linear map of tangents.
 pub const LINEARIZE: &Pass =
     &stage("linearize", "adds the differential of each instruction beside it; this alone is forward mode");
@@ -35,7 +39,7 @@ pub const EXTRACT: &Pass =
     &stage("extract", "writes the derivative that was asked for: unpack, primal half, backward half, pack");
 
 /// The stages in the order in which they run. Forward mode is `linearize` alone.
-pub const PASSES: &[&Pass] = &[PREPARE, LINEARIZE, CHECKPOINT, UNZIP, TRANSPOSE, EXTRACT];
+pub const PASSES: &[&Pass] = &[PREPARE, SEGMENTS, LINEARIZE, CHECKPOINT, UNZIP, TRANSPOSE, EXTRACT];
 
 const fn stage(name: &'static str, does: &'static str) -> Pass {
     Pass { name, does, run: Run::Stage }

@@ -57,7 +57,7 @@ impl Substitutes {
 }
 
 /// The function that runs in place of `func` where derivatives are wanted.
-fn stand_in(module: &Module, mut func: FuncId) -> FuncId {
+pub(crate) fn stand_in(module: &Module, mut func: FuncId) -> FuncId {
     for _ in 0..module.funcs.len() {
         match module.funcs[func].diff.substitute {
             Some(substitute) => func = substitute,

@@ -46,7 +46,7 @@ impl fmt::Debug for Code {
 ///
 /// ```
 /// cotangent_base::codes! {
-///     /// A name stands for nothing that can be seen from here.
+///     /// No declaration with this name is visible here.
 ///     E0301 UNKNOWN_NAME = "unknown name";
 /// }
 /// assert_eq!(CODES[0].name, "E0301");

@@ -1,5 +1,6 @@
 //! The scalar types, the same in the language and in the IR.
 
+use crate::scalar_group;
 use std::fmt;
 
 /// A scalar type.
@@ -68,18 +69,28 @@ impl Scalar {
 
     /// Whether this is a floating-point type, and so differentiable.
     pub const fn is_float(self) -> bool {
-        matches!(self, Scalar::F16 | Scalar::F32 | Scalar::F64)
+        matches!(self, scalar_group!(float))
     }
 
     /// Whether this is a signed integer type.
     pub const fn is_signed(self) -> bool {
-        matches!(self, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64)
+        matches!(self, scalar_group!(signed))
     }
 
     /// Whether this is an integer type of either signedness.
     pub const fn is_int(self) -> bool {
-        !self.is_float() && !matches!(self, Scalar::Bool)
+        matches!(self, scalar_group!(int))
     }
+}
+
+/// Scalar types of some groups, as a pattern: `signed`, `unsigned`, `int` (both), `float`.
+#[macro_export]
+macro_rules! scalar_group {
+    (signed) => { $crate::Scalar::I8 | $crate::Scalar::I16 | $crate::Scalar::I32 | $crate::Scalar::I64 };
+    (unsigned) => { $crate::Scalar::U8 | $crate::Scalar::U16 | $crate::Scalar::U32 | $crate::Scalar::U64 };
+    (int) => { $crate::scalar_group!(signed | unsigned) };
+    (float) => { $crate::Scalar::F16 | $crate::Scalar::F32 | $crate::Scalar::F64 };
+    ($($group:ident)|+) => { $($crate::scalar_group!($group))|+ };
 }
 
 impl fmt::Display for Scalar {

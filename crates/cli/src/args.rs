@@ -1,6 +1,7 @@
 //! Parses the command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use cotangent::ir::Segments;
 use std::path::PathBuf;
 
 /// Compute gradients of Slang programs.
@@ -63,6 +64,26 @@ pub struct Source {
     /// by default, bytes are weighed against work.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub prefer: Option<Prefer>,
+    /// Cut the loops that say nothing about it into segments, which backward passes run again: `log`, `sqrt`, or the iterations of
+    /// a segment. Loops that must not run twice stay whole.
+    #[arg(long, value_parser = segments, value_name = "HOW")]
+    pub checkpoint: Option<Segments>,
+    /// The most bytes that a backward pass may store at a time. It recomputes more, and cuts loops into segments, as far as that is
+    /// needed to keep to it.
+    #[arg(long, value_name = "BYTES")]
+    pub context: Option<u64>,
+}
+
+/// Reads how loops are cut.
+fn segments(text: &str) -> Result<Segments, String> {
+    match text {
+        "log" => Ok(Segments::Log),
+        "sqrt" => Ok(Segments::Sqrt),
+        _ => match text.parse() {
+            Ok(length @ 1..) => Ok(Segments::Of(length)),
+            _ => Err("write `log`, `sqrt`, or a number of at least 1".to_string()),
+        },
+    }
 }
 
 /// Whether backward passes store or recompute the values that they need.
@@ -275,7 +296,8 @@ pub enum MatrixLayout {
 pub struct Run {
     #[command(flatten)]
     pub source: Source,
-    /// The entry point; optional if there is only one. Several run one after the other: `init,step*100,loss`.
+    /// The entry point; optional if there is only one. Several run one after the other: `init,step*100,loss`, or in turns:
+    /// `(step,adam)*100`.
     #[arg(long, value_name = "NAME[*TIMES],..")]
     pub entry: Option<String>,
     /// The number of thread groups, 1 by default; of one of several entry points `NAME=X,Y,Z`.
@@ -384,18 +406,11 @@ pub enum CompileTarget {
     Cuda,
 }
 
+/// A derivative to compile instead of the program itself.
 #[derive(Args, Debug)]
-pub struct Compile {
-    #[command(flatten)]
-    pub source: Source,
-    /// The target language.
-    #[arg(long, value_enum, value_name = "TARGET")]
-    pub target: CompileTarget,
-    /// Entry points; by default, the whole module.
-    #[arg(long, value_name = "NAME", num_args = 1..)]
-    pub entry: Vec<String>,
-    /// Emit the derivative of an entry point or function instead: `main:bwd`, `f:fwd`. That of an entry point is a kernel whose
-    /// buffers and uniforms have derivatives; `cotangent reflect` lists the parameters that hold them.
+pub struct DerivativeOf {
+    /// The derivative of an entry point or function, instead of the program itself: `main:bwd`, `f:fwd`. That of an entry point is
+    /// a kernel whose buffers and uniforms have derivatives; `cotangent reflect --derivative` lists the parameters that hold them.
     #[arg(long, value_name = "NAME:MODE", conflicts_with = "entry")]
     pub derivative: Option<String>,
     /// With `--derivative` of an entry point: the parameters whose gradients are wanted, by default all.
@@ -409,6 +424,20 @@ pub struct Compile {
     /// gradients, which the host adds up; groups lie along x only.
     #[arg(long, requires = "derivative")]
     pub deterministic: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct Compile {
+    #[command(flatten)]
+    pub source: Source,
+    /// The target language.
+    #[arg(long, value_enum, value_name = "TARGET")]
+    pub target: CompileTarget,
+    /// Entry points; by default, the whole module.
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pub entry: Vec<String>,
+    #[command(flatten)]
+    pub derivative: DerivativeOf,
     /// The stage of entry points without a `[shader("..")]` attribute.
     #[arg(long, value_enum, value_name = "STAGE")]
     pub stage: Option<Stage>,
@@ -481,6 +510,8 @@ pub struct Reflect {
     /// Entry points; by default, all.
     #[arg(long, value_name = "NAME")]
     pub entry: Vec<String>,
+    #[command(flatten)]
+    pub derivative: DerivativeOf,
     /// The memory layout of matrices.
     #[arg(long, value_enum, default_value = "row")]
     pub matrix_layout: MatrixLayout,

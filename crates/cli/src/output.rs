@@ -27,7 +27,7 @@ pub fn write(path: &str, content: &[u8]) -> Result<(), Failure> {
         false => std::fs::write(&temporary, content).and_then(|()| std::fs::rename(&temporary, path)),
     };
     written.map_err(|e| {
-        // Nothing half written stays behind; that it may never have been there is no matter.
+        // Remove the partial file, if there is one.
         let _ = std::fs::remove_file(&temporary);
         Failure::Usage(format!("cannot write `{path}`: {e}"))
     })

@@ -34,7 +34,7 @@ pub enum Failure {
     Trap,
     /// No device can run the program.
     Device(String),
-    /// Nor can it be said in the language that devices are told programs in, which has been shown.
+    /// The target language cannot express the program; the diagnostic has been printed.
     Refused,
     /// The user stopped it, and what it had done was shown.
     Interrupted,

@@ -669,7 +669,7 @@ fn a_report_is_a_page_that_needs_nothing_else() {
     let kept: u64 = report["kept"].as_array().unwrap().iter().map(|k| k["bytes"].as_u64().unwrap()).sum();
     assert_eq!(kept, total);
     assert_eq!(report["loops"][0]["room"], 16);
-    assert_eq!(report["policies"].as_array().unwrap().len(), 3);
+    assert_eq!(report["policies"].as_array().unwrap().len(), 5);
 }
 
 #[test]

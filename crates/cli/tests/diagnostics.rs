@@ -94,7 +94,7 @@ fn exit_code(found: &[Mark], flags: bool) -> i32 {
     }
 }
 
-/// Every code but those of our own faults is marked in a program and stands in a rendering. Of the autodiff passes' codes
+/// Every code but those of bugs is marked in a program and stands in a rendering. Of the autodiff passes' codes
 /// some are shown by their own tests only, since the checker refuses such programs first. No program interrupts itself.
 fn every_code_is_shown(root: &Path) -> Result<(), String> {
     let (mut marked, mut shown) = (String::new(), String::new());
@@ -102,6 +102,11 @@ fn every_code_is_shown(root: &Path) -> Result<(), String> {
         let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         marked.extend(marks(&read(&path)).into_iter().map(|(_, _, text)| text + "\n"));
         shown += &read(&path.with_extension("rendered"));
+    }
+    let mut names: Vec<&str> = cotangent::all_codes().map(|code| code.name).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("two diagnostics have the code {}", twice[0]));
     }
     let missing = cotangent::all_codes().filter(|code| !is_behind_the_checker(*code)).filter(|code| {
         !marked.lines().any(|line| line.starts_with(code.name))

@@ -4,6 +4,7 @@ mod support;
 
 use serde_json::Value;
 use support::cotangent;
+use support::folder::Folder;
 
 fn run(file: &str, rest: &[&str]) -> (Option<i32>, String) {
     let path = format!("{}/../../tests/gradcheck/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -125,4 +126,36 @@ fn the_summary_counts_what_agrees_in_one_mode_only() {
     assert_eq!(code, Some(0));
     assert!(text.contains("only bwd of k020 was compared: E06"), "{text}");
     assert!(text.ends_with("\n2 agree (1 in one mode only), 0 differ, 0 skipped.\n"), "{text}");
+}
+
+/// What `grad --entry` is given must fit the kernel, and it says where gradients go that it does not list.
+#[test]
+fn gradients_of_kernels_name_what_has_them() {
+    let folder = Folder::new("gradients_of_kernels");
+    let program = "StructuredBuffer<float> x; DiffBuffer<float> b; RWStructuredBuffer<float> y;\n\
+                   [numthreads(2, 1, 1)] void main(uint3 id : SV_DispatchThreadID) { y[id.x] = x[id.x] * x[id.x] * b[0]; }\n";
+    let path = folder.file("entry.slang", program);
+    let set =
+        ["--entry", "main", "--set", "x=f32[1, 2]", "--set", "b.primal=f32[3]", "--set", "y=zeros(f32, 2)"];
+    let ask = |rest: &[&str]| {
+        let args = ["grad", path.as_str()].into_iter().chain(set).chain(rest.iter().copied());
+        let output = cotangent(&args.map(str::to_string).collect::<Vec<_>>());
+        let [out, said] =
+            [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+        (output.status.code(), out, said)
+    };
+    let (code, out, said) = ask(&["--cotangent", "y=2"]);
+    assert_eq!((code, out.as_str()), (Some(0), "gradient of x = f32[12, 24]\n"), "{said}");
+    assert!(said.contains("`b` is a `DiffBuffer`: the kernel adds its gradient to `b.diff`"), "{said}");
+    for (rest, expected) in [
+        (["--cotangent", "x=1"], "does not write `x`; name one of these: y"),
+        (["--tangent", "x=1"], "--tangent is for --mode fwd"),
+        (["--wrt", "y"], "`y` has no gradient in this kernel; these have: x"),
+        (["--wrt", "b.primal"], "`b.primal` has no gradient in this kernel; these have: x"),
+    ] {
+        let (code, out, said) = ask(&rest);
+        assert!(code == Some(2) && out.is_empty() && said.contains(expected), "{rest:?}: {said}");
+    }
+    let (code, _, said) = ask(&["--mode", "fwd", "--tangent", "y=1"]);
+    assert!(code == Some(2) && said.contains("does not read `y`; name one of these: x"), "{said}");
 }

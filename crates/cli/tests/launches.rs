@@ -48,9 +48,9 @@ fn steps(name: &str) -> Folder {
 fn several_entry_points_run_one_after_the_other() {
     let folder = steps("several");
     let set = ["--set", "x=zeros(f32, 8)", "--set", "sum=[0]"];
-    for backend in ["cpu", "interpreter"] {
-        let entry =
-            ["--entry", "init,step*10,total", "--groups", "2", "--groups", "step=4", "--groups", "total=1"];
+    let launches = ["init,step*10,total", "init,(step*3,step*2)*2,total", "(init), ( step ) * 10 ,total"];
+    for (backend, launches) in ["cpu", "interpreter"].into_iter().flat_map(|b| launches.map(|l| (b, l))) {
+        let entry = ["--entry", launches, "--groups", "2", "--groups", "step=4", "--groups", "total=1"];
         let output =
             run(&folder, "run", "steps.slang", &[&entry[..], &set, &["--backend", backend]].concat());
         // 0 to 7, and 20 more each: 28 + 160.
@@ -59,7 +59,11 @@ fn several_entry_points_run_one_after_the_other() {
     }
     for (flags, says) in [
         (["--entry", "init,step*0", "--groups", "1"], "NAME*TIMES"),
+        (["--entry", "init,(step*2", "--groups", "1"], "(NAME,..)*TIMES"),
+        (["--entry", "(init,step)*0", "--groups", "1"], "(NAME,..)*TIMES"),
+        (["--entry", "(init,step)2", "--groups", "1"], "(NAME,..)*TIMES"),
         (["--entry", "init,none", "--groups", "1"], "none"),
+        (["--entry", "init,total", "--groups", "4294967295,4294967295,2"], "more than 2^48"),
         (["--entry", "init", "--groups", "step=4"], "`step` is not among the entry points that run"),
         (["--entry", "init", "--groups", "init=x"], "`x` is not a number of groups"),
     ] {

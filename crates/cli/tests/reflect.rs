@@ -90,3 +90,34 @@ fn entry_points_are_found_in_the_code_by_the_names_that_reflection_says() {
         }
     }
 }
+
+/// The buffers of a derived kernel are bound where reflection of the same derivative says.
+#[test]
+fn parameters_of_a_derived_kernel_are_listed() {
+    let place = Folder::new("derived-reflection");
+    let program = "StructuredBuffer<float> w; uniform float k; RWStructuredBuffer<float> y;
+        [numthreads(4, 1, 1)] void main(uint3 t : SV_DispatchThreadID) { y[t.x] = w[t.x] * w[t.x] * k; }";
+    place.file("square.slang", program);
+    let path = place.join("square.slang").display().to_string();
+    let run = |command: &str, rest: &[&str]| {
+        let mut words = vec![command.to_string(), path.clone(), "--derivative".into(), "main:bwd".into()];
+        words.extend(rest.iter().map(|word| word.to_string()));
+        let output = cotangent(&words);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let json: Value = serde_json::from_str(&run("reflect", &["--format", "json"])).unwrap();
+    let code = run("compile", &["--target", "wgsl"]);
+    let params = json["parameters"].as_array().unwrap();
+    for name in ["w_grad", "k_grad", "y_grad"] {
+        let param = params.iter().find(|param| param["name"] == name).expect(name);
+        let slot = &param["slots"][0];
+        let bound = format!(
+            "@group({}) @binding({}) \nvar<storage, read_write> {name}:",
+            slot["space"], slot["index"]
+        );
+        assert!(code.contains(&bound), "`{bound}` is not in\n{code}");
+    }
+    let only = run("reflect", &["--wrt", "w"]);
+    assert!(only.contains("w_grad") && !only.contains("k_grad"), "{only}");
+}

@@ -5,9 +5,9 @@
 
 use crate::targets::Refusal;
 use cotangent_autodiff::prepare::prepare;
-use cotangent_base::{Diagnostic, Sources, Span};
+use cotangent_base::{Diagnostic, Set, Sources, Span};
 use cotangent_emit_slang::{Root, codes, emit, needs_preparation};
-use cotangent_ir::{FuncId, Mode, Module};
+use cotangent_ir::{FuncId, Global, GlobalData, GlobalKind, Mode, Module, StructId, Ty, Type, Types};
 use cotangent_lower::Lowered;
 use cotangent_passes::calls::Calls;
 use cotangent_passes::sums;
@@ -20,7 +20,7 @@ pub(crate) fn print(lowered: &Lowered, mode: Mode, sources: &Sources) -> Result<
     };
     let mut module = lowered.module.clone();
     if module.types.structs().any(|(_, def)| def.sum) {
-        if let Some(global) = sums::in_memory(&module) {
+        if let Some(global) = in_memory(&module) {
             let data = &module.globals[global];
             let message = format!(
                 "`{}` contains interface values, which are not supported in a printed derivative",
@@ -50,6 +50,27 @@ fn remove_exits(module: &mut Module, root: FuncId) {
             module.funcs[id] = prepare(&mut module.types, &func).func;
             module.funcs[id].name = name;
         }
+    }
+}
+
+/// A shader parameter that holds a value of a sum type, if there is one.
+fn in_memory(module: &Module) -> Option<Global> {
+    let mut seen = Set::default();
+    let param = |(id, data): (Global, &GlobalData)| {
+        (matches!(data.kind, GlobalKind::Param) && holds_sum(&module.types, data.ty, &mut seen)).then_some(id)
+    };
+    module.globals.iter().find_map(param)
+}
+
+/// Whether there is a sum in a type; in the structures that were `seen` there is none, or it is known by now.
+fn holds_sum(types: &Types, ty: Ty, seen: &mut Set<StructId>) -> bool {
+    match types.get(ty) {
+        Type::Sum(_) => true,
+        Type::Array(inner, _) | Type::Buffer(inner, _) | Type::Ref(inner) => holds_sum(types, inner, seen),
+        Type::Struct(id) => {
+            seen.insert(id) && types.struct_def(id).fields.iter().any(|f| holds_sum(types, f.ty, seen))
+        }
+        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Opaque(_) => false,
     }
 }
 

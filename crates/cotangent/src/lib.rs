@@ -85,6 +85,7 @@
 //! | evaluate a function and its derivatives | [`gradient::Function`] at plain numbers, one point or many; [`gradient::Evaluator`] at a point with names |
 //! | compare derivatives with finite differences | [`gradcheck`] |
 //! | find the bindings and layouts of parameters | [`reflect`] |
+//! | find the parameters that an entry point writes | [`writes`] |
 //! | show diagnostics | [`render`], or [`Answer::complaints`] for all of them |
 //! | see the passes, in order | [`pipeline`] |
 //!
@@ -110,6 +111,7 @@ pub mod session;
 mod specialization;
 mod targets;
 mod texts;
+mod writes;
 
 pub use codes::{all as all_codes, explain, is_about_names_asked_for, is_internal};
 pub use cotangent_autodiff::report;
@@ -131,6 +133,7 @@ pub use targets::{
     Emitted, Refusal, capabilities, cpp, cuda, disassemble, entry_names, is_catching, shader, wgsl,
 };
 pub use texts::Texts;
+pub use writes::{Writes, writes};
 
 /// A program as back ends take it.
 pub fn compiled(lowered: &Lowered) -> runtime::Compiled {

@@ -10,6 +10,8 @@
 //! and is then read only if one of these names occurs in the program, or in another such file that is read. The other files
 //! are always read and use none of these names. Tests compare the lists with the declarations, and check the files that are
 //! always read by themselves.
+//!
+//! [`MODULES`] are no part of the library: a program imports them by name, and a file of the program with that name goes first.
 
 use crate::session::Memo;
 use cotangent_base::{Diagnostics, Entity, FileId, Files, Map, Sources, Span, Symbol};
@@ -54,6 +56,20 @@ pub const FILES: &[(&str, &str)] = library![
     "wave_parts.slang",
     "waves.slang",
 ];
+
+/// Path and text of each module that programs can import although there is no such file.
+const MODULES: &[(&str, &str)] =
+    &[("<built-in>/slangpy.slang", include_str!("../../../modules/slangpy.slang"))];
+
+/// The path of the built-in module whose file would have this name.
+pub(crate) fn module(file: &str) -> Option<&'static str> {
+    MODULES.iter().map(|(path, _)| *path).find(|path| path.strip_prefix("<built-in>/") == Some(file))
+}
+
+/// The text of a built-in module.
+pub(crate) fn module_text(path: &str) -> Option<&'static str> {
+    MODULES.iter().find(|(known, _)| *known == path).map(|(_, text)| *text)
+}
 
 /// Whether a file is read only if it is needed.
 fn is_optional(text: &str) -> bool {
@@ -193,6 +209,7 @@ mod tests {
         let mut names: Vec<String> = names.map(|n| format!("std/{n}")).collect();
         names.sort();
         assert_eq!(names, FILES.iter().map(|(path, _)| path.to_string()).collect::<Vec<_>>());
+        assert_eq!(std::fs::read_dir(format!("{folder}/../modules")).unwrap().count(), MODULES.len());
     }
 
     /// The name that a declaration at the top of a file gives to programs. Operators are about types of the file, which a

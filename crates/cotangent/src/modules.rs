@@ -1,10 +1,10 @@
 //! Finds the files of a program: modules with their parts and imports. Output: modules, each after those it imports.
 //!
 //! `import a.b;` names a separate module. It is read once, with the `-D` macros but without the macros of the importing file.
-//! `__include part;` adds a file to the module; that file begins with `implementing m;`.
+//! Where no file is found, it may be a built-in module. `__include part;` adds a file to the module; that file begins with `implementing m;`.
 
 use crate::codes;
-use crate::library::Needs;
+use crate::library::{self, Needs};
 use crate::session::{Key, State, Stop, Trace, Tracer};
 use cotangent_base::{Diagnostic, Diagnostics, FileId, Loader, Map, Symbol};
 use cotangent_sema::{Given, Import, Input};
@@ -226,7 +226,8 @@ impl Reader<'_> {
 
     fn parse(&self, path: &str) -> Result<Parsed, Stop> {
         let loader = Tracer::new(&*self.state.loader);
-        let Some(text) = loader.load(path) else {
+        let built_in = library::module_text(path).map(String::from);
+        let Some(text) = built_in.or_else(|| loader.load(path)) else {
             // So that the program is read again when the file is there.
             let _ = self.loader.load(path);
             return Err(Stop::NoFile { path: path.to_string(), why: self.loader.why_not(path) });
@@ -270,6 +271,11 @@ impl Reader<'_> {
         candidates.dedup();
         if let Some(found) = candidates.iter().find_map(|c| self.loader.resolve(from, c)) {
             return Some(found);
+        }
+        if what == "module"
+            && let Some(built_in) = library::module(&format!("{plain}.slang"))
+        {
+            return Some(built_in.to_string());
         }
         let message = format!("cannot find {what} `{}`", name.name);
         let mut diagnostic = Diagnostic::new(codes::NO_MODULE, name.span, message);

@@ -111,7 +111,6 @@ pub(crate) fn for_naga(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
     refuse_pixels_elsewhere(module)?;
     let mut module = Cow::Borrowed(module);
     if module.types.structs().any(|(_, def)| def.sum) {
-        refuse_sums_in_memory(&module)?;
         sums::sums(module.to_mut());
     }
     if private_atomics::has_any(&module) {
@@ -148,19 +147,6 @@ fn refuse_pixels_elsewhere(module: &Module) -> Result<(), Refusal> {
         }
     }
     Ok(())
-}
-
-/// Where the host sees a sum it has a layout that naga is not given yet.
-fn refuse_sums_in_memory(module: &Module) -> Result<(), Refusal> {
-    let Some(global) = sums::in_memory(module) else { return Ok(()) };
-    let data = &module.globals[global];
-    let message =
-        format!("`{}` contains interface values, which this target does not support yet", data.name);
-    Err(Box::new(
-        Diagnostic::new(codes::UNSUPPORTED, data.span, message)
-            .note(Feature::InterfaceInMemory.note())
-            .help("`cotangent run` and C++ support them"),
-    ))
 }
 
 /// The program at `file` as C++, in a namespace called like the file. With `lines`, `#line` directives say where each

@@ -4,8 +4,11 @@
 //! Numbers of derivatives are compared elsewhere. A change here is a change of the choice between keeping and computing
 //! again: better is fine, worse needs a reason, and both are a line of the table.
 
+use cotangent::gradient::{Evaluator, Functions};
 use cotangent::interp::{Counters, Machine, Options, Val};
 use cotangent::ir::Mode;
+use cotangent::ir::shader::ShaderParams;
+use cotangent::runtime::{Compiled, Params};
 use cotangent::{Disk, Program, Request, Roots, Session, Symbol, Texts, render};
 use std::path::Path;
 
@@ -252,4 +255,97 @@ fn reading_one_field_of_a_structure_adds_to_one_float_of_its_gradient() {
             .filter(|inst| matches!(func.insts[*inst].op, cotangent::ir::Op::Atomic(_)))
     });
     assert_eq!(atomics.count(), 1);
+}
+
+/// What `bwd_diff(f)` of a program costs.
+fn report_of(text: &str) -> std::sync::Arc<cotangent::report::Report> {
+    let program = Session::new(Texts::new([("program.slang", text)])).program(&Request::new("program.slang"));
+    match program.report(Symbol::new("f")).accept() {
+        Ok(report) => report,
+        Err(rejected) => panic!("{rejected}"),
+    }
+}
+
+/// A loop whose iterations each store a sine and a cosine, after an attribute.
+fn waves(attribute: &str, iterations: u32) -> String {
+    format!(
+        "[Differentiable] float f(float x, float k) {{
+            {attribute}
+            for (int i = 0; i < {iterations}; i++) x = sin(x) * k;
+            return x;
+        }}"
+    )
+}
+
+#[test]
+fn a_loop_in_segments_stores_what_it_carries_where_they_start() {
+    // Per segment what is carried, 4 bytes, and at a time what one segment stores, 8 bytes for each iteration.
+    for (length, segments) in [(16, 16), (100, 3), (255, 2)] {
+        let report = report_of(&waves(&format!("[Checkpoint({length})]"), 256));
+        assert_eq!((report.bytes, report.peak), (4 * segments, 4 * segments + 8 * length), "{length}");
+    }
+    let root = report_of(&waves("[Checkpoint(sqrt)]", 10_000));
+    assert_eq!((root.bytes, root.peak), (4 * 100, 4 * 100 + 8 * 100));
+    // Each level stores 4 states, and the lowest 8 bytes for each of 4 iterations.
+    for levels in 1..=9 {
+        let report = report_of(&waves("[Checkpoint(log)]", 4u32.pow(levels + 1)));
+        assert_eq!((report.bytes, report.peak), (16, 16 * u64::from(levels) + 32), "{levels}");
+    }
+    // One segment is the loop itself.
+    assert_eq!(report_of(&waves("[Checkpoint(256)]", 256)).bytes, 8 * 256);
+}
+
+#[test]
+fn a_million_iterations_have_their_gradient_in_a_kilobyte() {
+    let text = "
+        [Differentiable] float f(float x, int n) {
+            float y = x;
+            [Checkpoint(log)]
+            for (int i = 0; i < n; i++) y = y * x;
+            return y;
+        }";
+    assert!(report_of(text).peak < 1000, "{}", report_of(text).peak);
+    let program = Session::new(Texts::new([("program.slang", text)])).program(&Request::new("program.slang"));
+    let roots = Roots::Derivatives { func: Symbol::new("f"), modes: vec![Mode::Backward] };
+    let lowered = program.compile(roots).accept().unwrap_or_else(|rejected| panic!("{rejected}"));
+    let functions = Functions::of(&lowered, &[Mode::Backward]);
+    let n = 1_000_000;
+    let x = 1.0 + 1e-6f64;
+    let expected = f64::from(n + 1) * x.powi(n);
+    let mut interpreted =
+        Evaluator::new(lowered.module.clone(), functions, Options { wide: true, ..Options::default() });
+    let mut module = lowered.module.clone();
+    cotangent_passes::widen::widen(&mut module);
+    let compiled = Compiled::new(module, ShaderParams::default());
+    let mut native = Evaluator::new(compiled.module.clone(), functions, Options::default());
+    let params = Params::new(&compiled.module);
+    native.compile(compiled, params);
+    for (name, evaluator) in [("interpreted", &mut interpreted), ("native", &mut native)] {
+        evaluator.set_point(&format!("x={x}, n={n}")).unwrap_or_else(|error| panic!("{error}"));
+        let found = evaluator.jacobian(Mode::Backward, &|_| true);
+        let found = found.unwrap_or_else(|stopped| panic!("{name}: {}", stopped.diagnostic().message));
+        let found = found.entries[0][0];
+        assert!((found - expected).abs() < 1e-6 * expected, "{name}: {found}, not {expected}");
+    }
+}
+
+#[test]
+fn a_budget_is_kept_with_as_little_as_needed() {
+    let within = |budget: u64| {
+        let mut request = Request::new("program.slang");
+        request.options.budget = Some(budget);
+        let text = waves("", 4096);
+        let program = Session::new(Texts::new([("program.slang", text.as_str())])).program(&request);
+        program.report(Symbol::new("f")).accept().map_err(|rejected| rejected.to_string())
+    };
+    let peak = |budget| within(budget).map(|report| (report.peak, report.segmented.len()));
+    // Everything; what the loop carries alone; segments of 64; levels.
+    assert_eq!(peak(8 * 4096), Ok((8 * 4096, 0)));
+    assert_eq!(peak(8 * 4096 - 1), Ok((4 * 4096, 0)));
+    assert_eq!(peak(4 * 4096 - 1), Ok((4 * 64 + 8 * 64, 1)));
+    assert_eq!(peak(767), Ok((4 * 64 + 4 * 64, 1)));
+    assert_eq!(peak(511), Ok((16 * 5 + 32, 1)));
+    assert_eq!(peak(111), Ok((16 * 5 + 16, 1)));
+    let error = within(95).expect_err("it needs 96 bytes");
+    assert!(error.contains("--context 96"), "{error}");
 }

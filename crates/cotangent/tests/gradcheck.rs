@@ -56,6 +56,16 @@ fn no_right_derivative_is_reported() {
 }
 
 #[test]
+fn frozen_values_are_not_reported() {
+    for seed in [1, 2, 3] {
+        let text = include_str!("../../../tests/gradcheck/frozen.slang");
+        let findings = check(text, &Options { seed, ..Options::default() });
+        assert_eq!(names(&findings, agrees).len(), findings.len());
+        assert!(findings.len() >= 15);
+    }
+}
+
+#[test]
 fn the_worst_case_says_where_and_how_much() {
     let text = "[ForwardDerivative(g)] float f(float x, float2 v) { return x * v.y; }
         DifferentialPair<float> g(DifferentialPair<float> x, DifferentialPair<float2> v)

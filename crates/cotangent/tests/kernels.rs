@@ -166,62 +166,73 @@ fn compare_with_adjoint(path: &Path, case: &Case, backward: &Lowered, ones: &Par
 fn check(path: &Path) {
     let case = Case::read(path);
     let (forward, backward) = (case.derivative(Mode::Forward, true), case.derivative(Mode::Backward, true));
-
     let ones = case.launch(&backward, |_, written| written, |length| vec![1.0; length]);
-    // In a fixed order, where that is possible.
+    compare_in_a_fixed_order(path, &case, &backward, &ones);
+    // Without the promise that groups extend along x only, all additions are atomic.
+    let general = case.derivative(Mode::Backward, false);
+    let same = case.launch(&general, |_, written| written, |length| vec![1.0; length]);
+    assert_same_gradients(path, (&backward, &ones), (&general, &same));
+    for (name, expected) in &case.expected {
+        let shadow =
+            backward.params.shadows.iter().find(|s| s.of == **name).expect("the parameter has a gradient");
+        let found = numbers(&backward, &ones, shadow).unwrap();
+        assert!(
+            found.len() == expected.len() && are_close(&found, expected),
+            "{}: the gradient of {name} is {found:?}, expected {expected:?}",
+            path.display()
+        );
+    }
+    if path.parent().is_some_and(|folder| folder.ends_with("examples/kernels")) {
+        compare_with_adjoint(path, &case, &backward, &ones);
+    }
+    compare_with_differences(path, &case, &backward);
+    compare_modes(path, &case, &forward, &backward);
+    [&forward, &backward].into_iter().for_each(|lowered| emit_everywhere(path, &case, lowered));
+}
+
+fn are_close(a: &[f64], b: &[f64]) -> bool {
+    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-5 * (1.0 + b.abs()))
+}
+
+fn assert_same_gradients(path: &Path, (a, of_a): (&Lowered, &Params), (b, of_b): (&Lowered, &Params)) {
+    for (shadow, other) in a.params.shadows.iter().zip(&b.params.shadows) {
+        let (own, other) = (numbers(a, of_a, shadow).unwrap(), numbers(b, of_b, other).unwrap());
+        assert!(are_close(&own, &other), "{}: {}", path.display(), shadow.of);
+    }
+}
+
+/// Compares with the derivative that adds in a fixed order, where that is possible.
+fn compare_in_a_fixed_order(path: &Path, case: &Case, backward: &Arc<Lowered>, ones: &Params) {
     let root =
         KernelRoot { along_x: true, deterministic: true, ..KernelRoot::new(case.entry, Mode::Backward) };
     match case.program.compile(Roots::Kernel(root)).accept() {
         Ok(ordered) => {
             assert!(ordered.params.shadows.iter().filter(|s| s.sliced).all(|s| s.read && !s.written));
             let same = case.launch(&ordered, |_, written| written, |length| vec![1.0; length]);
-            for (shadow, other) in backward.params.shadows.iter().zip(&ordered.params.shadows) {
-                let own = numbers(&backward, &ones, shadow).unwrap();
-                let other = numbers(&ordered, &same, other).unwrap();
-                let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
-                assert!(own.iter().zip(&other).all(close), "{}: {}", path.display(), shadow.of);
-            }
+            assert_same_gradients(path, (backward, ones), (&ordered, &same));
         }
         Err(refused) => assert!(refused.to_string().contains("in a fixed order"), "{refused}"),
     }
-    // Without the promise that groups extend along x only, all additions are atomic.
-    let general = case.derivative(Mode::Backward, false);
-    let same = case.launch(&general, |_, written| written, |length| vec![1.0; length]);
-    for (shadow, other) in backward.params.shadows.iter().zip(&general.params.shadows) {
-        let (own, other) =
-            (numbers(&backward, &ones, shadow).unwrap(), numbers(&general, &same, other).unwrap());
-        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
-        assert!(own.iter().zip(&other).all(close), "{}: {}", path.display(), shadow.of);
-    }
-    for (name, expected) in &case.expected {
-        let shadow =
-            backward.params.shadows.iter().find(|s| s.of == **name).expect("the parameter has a gradient");
-        let found = numbers(&backward, &ones, shadow).unwrap();
-        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
-        assert!(
-            found.len() == expected.len() && found.iter().zip(expected).all(close),
-            "{}: the gradient of {name} is {found:?}, expected {expected:?}",
-            path.display()
-        );
-    }
+}
 
-    if path.parent().is_some_and(|folder| folder.ends_with("examples/kernels")) {
-        compare_with_adjoint(path, &case, &backward, &ones);
-    }
-
+/// Compares with finite differences of the kernel.
+fn compare_with_differences(path: &Path, case: &Case, backward: &Arc<Lowered>) {
     let original = case.program.compile(Roots::Held(case.entry)).accept().unwrap();
     let options = kernel::Options { groups: case.groups, samples: 4, seed: 7 };
-    let rows = kernel::check(&original, &backward, &|lowered| Ok(case.params(lowered)), &options).unwrap();
+    let rows = kernel::check(&original, backward, &|lowered| Ok(case.params(lowered)), &options).unwrap();
     let read = backward.params.shadows.iter().filter(|shadow| shadow.read).count();
     assert_eq!(rows.len(), read, "{}: not everything was compared", path.display());
     for row in rows {
         assert!(row.agrees && row.judged > 0, "{}: {row:?}", path.display());
     }
+}
 
+/// Compares the inner products of both modes in random directions.
+fn compare_modes(path: &Path, case: &Case, forward: &Arc<Lowered>, backward: &Arc<Lowered>) {
     let mut tangents = vec![];
     let mut next = some_numbers(1);
     let after = case.launch(
-        &forward,
+        forward,
         |read, _| read,
         |length| {
             tangents.push(next(length));
@@ -231,39 +242,39 @@ fn check(path: &Path) {
     let mut cotangents = vec![];
     let mut next = some_numbers(1001);
     let before = case.launch(
-        &backward,
+        backward,
         |_, written| written,
         |length| {
             cotangents.push(next(length));
             cotangents.last().unwrap().clone()
         },
     );
-    let by_results = inner_product(&forward, &after, &cotangents, |_, written| written);
-    let by_inputs = inner_product(&backward, &before, &tangents, |read, _| read);
+    let by_results = inner_product(forward, &after, &cotangents, |_, written| written);
+    let by_inputs = inner_product(backward, &before, &tangents, |read, _| read);
     assert!(
         (by_results - by_inputs).abs() <= 1e-4 * (1.0 + by_results.abs()),
         "{}: forward mode gives {by_results}, reverse mode {by_inputs}",
         path.display()
     );
+}
 
-    for lowered in [&forward, &backward] {
-        let targets = [Target::Wgsl, Target::SpirV, Target::Glsl, Target::Hlsl, Target::Metal];
-        for target in targets {
-            // WGSL has neither `double` nor arrays of 1D textures.
-            let refusable = path.ends_with("shapes.slang") || path.ends_with("texture_kinds.slang");
-            if let Err(refusal) = cotangent::shader(lowered, target, None) {
-                assert!(
-                    refusable && refusal.code.name.starts_with("E07"),
-                    "{} {target:?}: {}",
-                    path.display(),
-                    refusal.message
-                );
-            }
+/// Emits a derivative in every language.
+fn emit_everywhere(path: &Path, case: &Case, lowered: &Lowered) {
+    for target in [Target::Wgsl, Target::SpirV, Target::Glsl, Target::Hlsl, Target::Metal] {
+        // WGSL has neither `double` nor arrays of 1D textures.
+        let refusable = path.ends_with("shapes.slang") || path.ends_with("texture_kinds.slang");
+        if let Err(refusal) = cotangent::shader(lowered, target, None) {
+            assert!(
+                refusable && refusal.code.name.starts_with("E07"),
+                "{} {target:?}: {}",
+                path.display(),
+                refusal.message
+            );
         }
-        let sources = case.program.sources();
-        cotangent::cpp(lowered, &sources, "kernel.slang", false).unwrap();
-        cotangent::cuda(lowered, &sources, "kernel.slang", false).unwrap();
     }
+    let sources = case.program.sources();
+    cotangent::cpp(lowered, &sources, "kernel.slang", false).unwrap();
+    cotangent::cuda(lowered, &sources, "kernel.slang", false).unwrap();
 }
 
 fn files() -> Vec<PathBuf> {

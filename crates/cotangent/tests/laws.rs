@@ -6,7 +6,7 @@
 //! ```
 //!
 //! At each point: forward mode, reverse mode and central differences give the same Jacobian, all in the interpreter's
-//! wide mode. Native code in binary64 gives the same bits. In ordinary precision value and derivatives are the expected ones, where
+//! wide mode, the latter also if loops are cut into segments. Native code in binary64 gives the same bits. In ordinary precision value and derivatives are the expected ones, where
 //! the line gives any. The derivatives are those of the one output, or of the sum of all output numbers. At a `kink` there are no
 //! central differences. `-D NAME=VALUE` before the function defines a macro. Every number of the inputs that is no integer must have a
 //! derivative, unless a line `//constant: s.x, s.y` says that it has none.
@@ -14,10 +14,10 @@
 use cotangent::gradient::{Evaluator, Functions, Jacobian};
 use cotangent::interp::Options;
 use cotangent::ir::shader::ShaderParams;
-use cotangent::ir::{FuncId, Mode};
+use cotangent::ir::{FuncId, Mode, Segments};
 use cotangent::runtime::path::Leaf;
 use cotangent::runtime::{Compiled, Params};
-use cotangent::{Disk, Lowered, Request, Roots, Session, Symbol, render};
+use cotangent::{Disk, Lowered, Program, Request, Roots, Session, Symbol, render};
 use cotangent_passes::widen;
 use std::path::Path;
 
@@ -120,6 +120,7 @@ fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
             ),
         )?;
     }
+    in_segments(&program, &request, law, &by_forward)?;
     let mut narrow = evaluator(false)?;
     if let Some(value) = law.value {
         let outputs = narrow.outputs().map_err(said)?;
@@ -148,6 +149,46 @@ fn hold(path: &Path, law: &Law<'_>) -> Result<(), String> {
                 return Err(format!("{mode:?}: the derivative by {name} is {found}, not {expected}"));
             }
         }
+    }
+    Ok(())
+}
+
+/// Reverse mode gives the same if loops are cut into segments, on the interpreter and as native code.
+fn in_segments(
+    program: &Program,
+    request: &Request,
+    law: &Law<'_>,
+    expected: &Jacobian,
+) -> Result<(), String> {
+    let sources = program.sources();
+    let said = |stopped: cotangent::interp::Stopped| {
+        render::render(&sources, &stopped.diagnostic(), render::Style::Plain)
+    };
+    let text = std::fs::read_to_string(&request.path).unwrap_or_default();
+    if !["for", "while", "do"]
+        .iter()
+        .any(|word| text.split(|c: char| !c.is_alphanumeric()).any(|w| w == *word))
+    {
+        return Ok(());
+    }
+    for segments in [Segments::Of(1), Segments::Of(3), Segments::Sqrt, Segments::Log] {
+        let mut request = request.clone();
+        request.options.segments = segments;
+        let program = Session::new(Disk::default()).program(&request);
+        let modes = [Mode::Forward, Mode::Backward];
+        let roots = Roots::Derivatives { func: Symbol::new(law.function), modes: modes.to_vec() };
+        let lowered = program.compile(roots).accept().map_err(|rejected| rejected.complaints)?;
+        let functions = Functions::of(&lowered, &modes);
+        let wide = Options { wide: true, ..Options::default() };
+        let mut interpreted = Evaluator::new(lowered.module.clone(), functions, wide);
+        let mut native = natively(&lowered, functions)?;
+        for evaluator in [&mut interpreted, &mut native] {
+            evaluator.set_point(law.point).map_err(|e| e.to_string())?;
+        }
+        let found = interpreted.jacobian(Mode::Backward, &|_| true).map_err(said)?;
+        same(expected, &found, 1e-9, &format!("forward mode and reverse mode with {segments:?}"))?;
+        let natively = native.jacobian(Mode::Backward, &|_| true).map_err(said)?;
+        same_bits(&found, &natively).map_err(|error| format!("{segments:?} as native code: {error}"))?;
     }
     Ok(())
 }

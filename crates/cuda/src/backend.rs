@@ -10,11 +10,12 @@ use crate::memory::Memory;
 use crate::{Device, Translate};
 use cotangent_base::{Span, Symbol};
 use cotangent_ir::layout::bind::bind;
-use cotangent_ir::layout::{Matrices, Memory as Place, Repack, Rules, Target};
+use cotangent_ir::layout::{Matrices, Memory as Place, Target};
 use cotangent_ir::texture::{Extent, Texture as Texels};
 use cotangent_ir::{FuncId, Trap};
 use cotangent_runtime::{
-    Arguments, Backend, Compiled, Element, Failure, Launch, Launched, Outside, Stopped, TextureType, Time,
+    Arguments, Backend, Compiled, Element, Failure, Launch, Launched, Outside, Packing, Stopped, TextureType,
+    Time,
 };
 use std::collections::HashMap;
 use std::ffi::{CString, c_uint, c_void};
@@ -99,41 +100,10 @@ pub struct Texture {
     first: usize,
 }
 
-/// How elements move between the host and the device, and how far they are apart here and there.
-pub(crate) struct Packing {
-    repack: Repack,
-    outer: usize,
-    inner: usize,
-}
-
 /// How such elements move.
 pub(crate) fn packing(element: &Element) -> Result<Packing, Failure> {
-    let (types, ty) = element.ty();
-    let rules = Target::Cuda.rules(Place::Buffer, Matrices::Rows);
-    let inner = rules.stride(types, ty).map(|n| n as usize).filter(|n| *n > 0);
-    match (Repack::new(types, ty, Rules::C, rules), element.stride(), inner) {
-        (Some(repack), Some(outer), Some(inner)) => Ok(Packing { repack, outer, inner }),
-        _ => Err(Failure::usage("the elements of the buffer have no layout on a CUDA device")),
-    }
-}
-
-impl Packing {
-    fn inward(&self, bytes: &[u8]) -> Vec<u8> {
-        convert(&self.repack, bytes, self.outer, self.inner)
-    }
-
-    /// The way back; what no number lies in is zero.
-    fn outward(&self, bytes: &[u8]) -> Vec<u8> {
-        convert(&self.repack.reversed(), bytes, self.inner, self.outer)
-    }
-}
-
-fn convert(repack: &Repack, bytes: &[u8], from: usize, to: usize) -> Vec<u8> {
-    let mut out = vec![0; bytes.len() / from * to];
-    for (from, to) in bytes.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
-        repack.apply(from, to);
-    }
-    out
+    let packing = Packing::by(element, Target::Cuda.rules(Place::Buffer, Matrices::Rows));
+    packing.ok_or_else(|| Failure::usage("the elements of the buffer have no layout on a CUDA device"))
 }
 
 impl Cuda {
@@ -144,20 +114,6 @@ impl Cuda {
 
     fn memory(&self, bytes: &[u8]) -> Result<Arc<Memory>, Failure> {
         Memory::new(&self.device, bytes).map(Arc::new).map_err(Failure::Device)
-    }
-
-    /// The place of whole elements on the device.
-    fn inner(&self, buffer: &Buffer, range: Range<usize>) -> Result<Range<usize>, Failure> {
-        let Packing { outer, inner, .. } = *buffer.packing;
-        let is_whole = range.start.is_multiple_of(outer) && range.end.is_multiple_of(outer);
-        let size = self.size(buffer);
-        if !is_whole || range.start > range.end || range.end > size {
-            let Range { start, end } = range;
-            return Err(Failure::usage(format!(
-                "bytes {start} to {end} are no elements of a buffer of {size} bytes, whose elements have {outer}"
-            )));
-        }
-        Ok(range.start / outer * inner..range.end / outer * inner)
     }
 
     /// The entry point, compiled when it is first launched.
@@ -261,7 +217,8 @@ impl Kernel {
         let word = |at: usize| u32::from_le_bytes(note[at..at + 4].try_into().unwrap_or_default());
         let long = |at: usize| u64::from_le_bytes(note[at..at + 8].try_into().unwrap_or_default());
         let length = (word(20) as usize).min(NOTE_BYTES - 40);
-        let trap = trap(&String::from_utf8_lossy(&note[40..40 + length]));
+        // `abort` has a text of the program's.
+        let trap = Trap::said(&String::from_utf8_lossy(&note[40..40 + length])).unwrap_or(Trap::Abort);
         let site = (word(4) as usize).checked_sub(1).and_then(|site| self.sites.get(site));
         let outside = Outside { index: long(24) as i64, len: long(32) as usize };
         Stopped {
@@ -285,22 +242,6 @@ impl Drop for Kernel {
             unsafe { (driver.unload)(module) };
             Ok(())
         });
-    }
-}
-
-/// The reason in words that the program gives.
-fn trap(text: &str) -> Trap {
-    match text {
-        "loop exceeded its bound" => Trap::LoopBound,
-        "division by zero" => Trap::DivisionByZero,
-        "calls nest too deeply" => Trap::CallDepth,
-        "null pointer dereference" => Trap::NullPointer,
-        "misaligned address" => Trap::Misaligned,
-        "barrier not reached by all threads of the group" => Trap::Barrier,
-        "value of an empty optional" => Trap::NoValue,
-        "unknown type of an interface value" => Trap::UnknownType,
-        "index out of bounds" => Trap::OutOfBounds,
-        _ => Trap::Abort,
     }
 }
 
@@ -355,12 +296,8 @@ impl Backend for Cuda {
 
     fn make_buffer(&self, element: &Element, bytes: &[u8]) -> Result<Buffer, Failure> {
         let packing = packing(element)?;
-        if !bytes.len().is_multiple_of(packing.outer) {
-            let (size, stride) = (bytes.len(), packing.outer);
-            return Err(Failure::usage(format!("{size} bytes are no whole elements of {stride} bytes")));
-        }
+        let count = packing.count(bytes)?;
         let memory = self.memory(&packing.inward(bytes))?;
-        let count = bytes.len() / packing.outer;
         Ok(Buffer { element: element.clone(), packing: Arc::new(packing), count, memory })
     }
 
@@ -376,17 +313,25 @@ impl Backend for Cuda {
         Ok(Texture { ty, header: self.memory(&header)?, texels, first })
     }
 
+    fn element(buffer: &Buffer) -> &Element {
+        &buffer.element
+    }
+
+    fn texels(texture: &Texture) -> Texels {
+        texture.ty
+    }
+
     fn size(&self, buffer: &Buffer) -> usize {
-        buffer.count * buffer.packing.outer
+        buffer.count * buffer.packing.outer()
     }
 
     fn write(&self, buffer: &Buffer, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
-        let range = self.inner(buffer, offset..offset.saturating_add(bytes.len()))?;
+        let range = buffer.packing.range(buffer.count, offset..offset.saturating_add(bytes.len()))?;
         buffer.memory.write(range.start, &buffer.packing.inward(bytes)).map_err(Failure::Device)
     }
 
     fn read(&self, buffer: &Buffer, range: Range<usize>) -> Result<Vec<u8>, Failure> {
-        let range = self.inner(buffer, range)?;
+        let range = buffer.packing.range(buffer.count, range)?;
         let bytes = buffer.memory.read(range).map_err(Failure::Device)?;
         Ok(buffer.packing.outward(&bytes))
     }

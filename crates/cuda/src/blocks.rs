@@ -1,14 +1,14 @@
-//! Writes the blocks of parameters that a kernel is given: values, and addresses of buffers, textures and samplers.
+//! Writes the blocks of parameters that a kernel takes: values, and addresses of buffers, textures and samplers.
 
-use crate::backend::{Cuda, packing};
+use crate::backend::Cuda;
 use crate::memory::Memory;
 use cotangent_base::Symbol;
 use cotangent_ir::layout::bind::Bound;
 use cotangent_ir::layout::{Repack, Rules};
 use cotangent_ir::shader::{ShaderParam, Shape};
-use cotangent_ir::texture::{Address, Compare, Filter, Opaque, SamplerState};
-use cotangent_ir::{Global, Ty, Type};
-use cotangent_runtime::{Argument, Arguments, Compiled, Element, Failure};
+use cotangent_ir::texture::{Address, Compare, Filter, SamplerState};
+use cotangent_ir::{Global, Ty};
+use cotangent_runtime::{Arguments, Compiled, Failure, Fitting, fitting};
 
 /// Writes blocks. What they point to must live as long as a launch.
 pub(crate) struct Blocks<'a> {
@@ -74,55 +74,38 @@ impl Blocks<'_> {
     fn value(&self, global: Global, ty: Ty, rules: Rules, to: &mut [u8]) -> Result<(), Failure> {
         let types = &self.compiled.module.types;
         let name = self.name(global);
-        match self.arguments.get(global) {
-            None => Ok(()),
-            Some(Argument::Value(bytes)) => {
-                let size = Rules::C.layout(types, ty).map_or(0, |layout| layout.size as usize);
-                if bytes.len() != size {
-                    let given = bytes.len();
-                    return Err(Failure::usage(format!(
-                        "`{name}` takes {size} bytes, but was given {given}"
-                    )));
-                }
-                let Some(repack) = Repack::new(types, ty, Rules::C, rules) else {
-                    return Err(Failure::usage(format!("`{name}` has no layout on a device")));
-                };
-                repack.apply(bytes, to);
-                Ok(())
-            }
-            Some(_) => Err(Failure::usage(format!("`{name}` is a value"))),
-        }
+        let Some(argument) = self.arguments.get(global) else { return Ok(()) };
+        let Fitting::Value(bytes) = fitting(&self.compiled.module, global, argument, false)? else {
+            return Err(Failure::usage(format!("`{name}` is a value")));
+        };
+        let Some(repack) = Repack::new(types, ty, Rules::C, rules) else {
+            return Err(Failure::usage(format!("`{name}` has no layout on a device")));
+        };
+        repack.apply(bytes, to);
+        Ok(())
     }
 
     /// An address, and for a buffer the number of its elements. What has no argument is nowhere.
     fn resource(&mut self, global: Global, to: &mut [u8]) -> Result<(), Failure> {
-        let module = &self.compiled.module;
-        let name = self.name(global);
-        match (module.types.get(module.globals[global].ty), self.arguments.get(global)) {
-            (Type::Buffer(elem, _), Some(Argument::Buffer(buffer))) => {
-                let element = Element::new(module, elem);
-                if !buffer.element.is_like(&element, false) {
-                    return Err(Failure::usage(format!("the buffer given for `{name}` has other elements")));
-                }
-                // That it has a layout was seen when the buffer was made.
-                packing(&element)?;
+        let Some(argument) = self.arguments.get(global) else { return Ok(()) };
+        match fitting(&self.compiled.module, global, argument, false)? {
+            Fitting::Buffer(buffer, ..) => {
                 to[..8].copy_from_slice(&buffer.memory.address().to_le_bytes());
                 to[8..16].copy_from_slice(&(buffer.count as u64).to_le_bytes());
                 Ok(())
             }
-            (Type::Opaque(Opaque::Texture(wanted)), Some(Argument::Texture(texture))) => {
-                if texture.ty != wanted {
-                    return Err(Failure::usage(format!("the texture given for `{name}` is of another type")));
-                }
+            Fitting::Texture(texture, _) => {
                 to[..8].copy_from_slice(&texture.header.address().to_le_bytes());
                 Ok(())
             }
-            (Type::Opaque(Opaque::Sampler | Opaque::Comparison), Some(Argument::Sampler(state))) => {
-                let bytes = sampler(*state);
+            Fitting::Sampler(state) => {
+                let bytes = sampler(state);
                 self.hold(&bytes, to)
             }
-            (Type::Buffer(..) | Type::Opaque(_), None) => Ok(()),
-            _ => Err(Failure::usage(format!("`{name}` was given an argument of another kind"))),
+            Fitting::Value(_) => {
+                let name = self.name(global);
+                Err(Failure::usage(format!("`{name}` was given an argument of another kind")))
+            }
         }
     }
 

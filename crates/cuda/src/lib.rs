@@ -15,6 +15,9 @@
 //! | [`blocks`] | the blocks of parameters that a kernel is given |
 //! | [`backend`] | the back end |
 
+// A new variant must be looked at wherever its enumeration is matched.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod backend;
 mod blocks;
 mod driver;

@@ -206,7 +206,10 @@ impl FuncEmitter<'_, '_> {
 
     pub fn for_loop(&mut self, inst: Inst, data: &InstData, reversed: bool) -> Result<()> {
         let count = self.value(data.operands[0]);
-        let count = if count.slots.is_empty() && !count.memory && count.level == crate::expr::PRIMARY {
+        let count = if count.slots.is_empty()
+            && !count.memory
+            && count.level == cotangent_passes::precedence::PRIMARY
+        {
             count.text
         } else {
             let name = self.names.fresh("count");
@@ -296,7 +299,15 @@ impl FuncEmitter<'_, '_> {
                 self.line(&line);
             }
             Control::Exit(Exit::Return) => self.give_back(&data.operands),
-            _ => {}
+            Control::Plain
+            | Control::Call(_)
+            | Control::DiffCall(_)
+            | Control::LinCall(_)
+            | Control::If
+            | Control::Switch(_)
+            | Control::While(_)
+            | Control::For(_)
+            | Control::Exit(_) => {}
         }
     }
 

@@ -192,9 +192,8 @@ extern \"C\" __global__ void __launch_bounds__({}) {} {{
         }
         let rules = target.rules(Memory::Buffer, Matrices::Rows);
         let shared = self.module.globals.values().filter(|g| g.kind == GlobalKind::Shared);
-        let bytes = shared.filter_map(|g| match types.get(g.ty) {
-            Type::Ref(inner) => rules.layout(types, inner),
-            _ => None,
+        let bytes = shared.filter_map(|g| {
+            if let Type::Ref(inner) = types.get(g.ty) { rules.layout(types, inner) } else { None }
         });
         let size: u32 = bytes.map(|l| l.size).fold(0, u32::saturating_add);
         if size > MOST_SHARED {

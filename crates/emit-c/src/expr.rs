@@ -2,21 +2,11 @@
 
 use crate::func::FuncEmitter;
 use crate::{Language, Result};
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::capabilities::Feature;
-use cotangent_ir::{Const, InstData, Math, Op, Path, Step, Ty, Type, Value};
+use cotangent_ir::{Const, InstData, Math, Op, Path, Step, Ty, Type, Value, math_group, type_group};
 use cotangent_passes::place::Slot;
-
-/// How tightly names, calls and accesses bind. Unary operators are one below.
-pub(crate) const PRIMARY: u8 = 16;
-const UNARY: u8 = 15;
-const PRODUCT: u8 = 14;
-const SUM: u8 = 13;
-const RELATION: u8 = 11;
-const EQUALITY: u8 = 10;
-const BOTH: u8 = 5;
-const EITHER: u8 = 4;
-const CHOICE: u8 = 3;
+use cotangent_passes::precedence::{BOTH, CHOICE, EITHER, EQUALITY, PRIMARY, PRODUCT, RELATION, SUM, UNARY};
 
 /// An expression.
 #[derive(Clone, Debug)]
@@ -137,9 +127,10 @@ impl FuncEmitter<'_, '_> {
 
     /// Zero of any type.
     pub fn zero(&self, ty: Ty) -> Expr {
-        match self.e.module.types.get(ty) {
-            Type::Scalar(s) => self.literal(cotangent_ir::eval::zero(s), s),
-            _ => Expr::name(format!("{}{{}}", self.e.ty(ty))),
+        if let Type::Scalar(s) = self.e.module.types.get(ty) {
+            self.literal(cotangent_ir::eval::zero(s), s)
+        } else {
+            Expr::name(format!("{}{{}}", self.e.ty(ty)))
         }
     }
 
@@ -148,16 +139,20 @@ impl FuncEmitter<'_, '_> {
         let result = data.results[0];
         let ty = self.func.ty(result);
         let to = self.e.ty(ty);
-        let args: Vec<Expr> = match &data.op {
-            Op::Extract(_) | Op::Load(_) | Op::Point(_) => vec![],
-            _ => data.operands.iter().map(|v| self.value(*v)).collect(),
+        let args: Vec<Expr> = if let Op::Extract(_) | Op::Load(_) | Op::Point(_) = &data.op {
+            vec![]
+        } else {
+            data.operands.iter().map(|v| self.value(*v)).collect()
         };
         Ok(match &data.op {
             Op::Math(math) => self.math(*math, data, args),
-            Op::Const(constant) => match self.e.module.types.get(ty) {
-                Type::Scalar(s) => self.literal(*constant, s),
-                _ => return self.e.unsupported(self.span, "a constant of this type is not supported"),
-            },
+            Op::Const(constant) => {
+                if let Type::Scalar(s) = self.e.module.types.get(ty) {
+                    self.literal(*constant, s)
+                } else {
+                    return self.e.unsupported(self.span, "a constant of this type is not supported");
+                }
+            }
             Op::Zero | Op::Undef => self.zero(ty),
             Op::Select => self.select(data, args),
             Op::Convert => self.convert(data, args),
@@ -221,9 +216,10 @@ impl FuncEmitter<'_, '_> {
 
     /// The name of a member of a sum.
     fn member(&self, sum: Ty, member: u32) -> String {
-        match self.e.module.types.get(sum) {
-            Type::Struct(id) | Type::Sum(id) => self.e.structs.field(id, member).to_string(),
-            _ => String::new(),
+        if let Type::Struct(id) | Type::Sum(id) = self.e.module.types.get(sum) {
+            self.e.structs.field(id, member).to_string()
+        } else {
+            String::new()
         }
     }
 
@@ -310,7 +306,9 @@ impl FuncEmitter<'_, '_> {
             Type::Scalar(_) => {
                 Expr::of(format!("{}[{}]", args[0].at_least(PRIMARY), list[0]), PRIMARY, &args)
             }
-            _ => Expr::call(&format!("ct::swizzle<{}>", list.join(", ")), &args),
+            type_group!(unit | number | composite | handle) => {
+                Expr::call(&format!("ct::swizzle<{}>", list.join(", ")), &args)
+            }
         }
     }
 
@@ -340,7 +338,7 @@ impl FuncEmitter<'_, '_> {
             Scalar::I32 | Scalar::I64 if is_scalar => {
                 self.bounds.stays(&self.e.module.types, self.func, data)
             }
-            s => s.is_float() || !is_scalar,
+            Scalar::Bool | scalar_group!(int | float) => s.is_float() || !is_scalar,
         };
         let infix = |sign: &str, level: u8| Expr::infix(args[0].clone(), sign, args[1].clone(), level);
         match math {
@@ -361,7 +359,9 @@ impl FuncEmitter<'_, '_> {
             Math::Le if is_scalar => infix("<=", RELATION),
             Math::Gt if is_scalar => infix(">", RELATION),
             Math::Ge if is_scalar => infix(">=", RELATION),
-            math => Expr::call(&format!("ct::{}", function(math)), &args),
+            math_group!(arithmetic | logic | bits | compare | test | round | elementary) => {
+                Expr::call(&format!("ct::{}", function(math)), &args)
+            }
         }
     }
 
@@ -387,6 +387,6 @@ pub(crate) fn function(math: Math) -> &'static str {
         Math::ReverseBits => "reverse_bits",
         Math::IsNan => "is_nan",
         Math::IsInf => "is_inf",
-        math => math.name(),
+        Math::Shl | Math::Shr | math_group!(arithmetic | compare | round | elementary) => math.name(),
     }
 }

@@ -1,6 +1,6 @@
 //! Emits instructions.
 
-use crate::expr::{Expr, PRIMARY};
+use crate::expr::Expr;
 use crate::func::{FuncEmitter, Val};
 use crate::literal::c_string;
 use crate::{Language, Result};
@@ -8,9 +8,10 @@ use cotangent_base::Scalar;
 use cotangent_base::printf::{self, Piece, Takes};
 use cotangent_ir::capabilities::Feature;
 use cotangent_ir::{
-    Barrier, FuncId, Global, GlobalKind, Inst, InstData, Memory, Op, Path, Trap, Type, Value,
+    Barrier, FuncId, Global, GlobalKind, Inst, InstData, Memory, Op, Path, Trap, Type, Value, op_group,
 };
 use cotangent_passes::place::Slot;
+use cotangent_passes::precedence::PRIMARY;
 
 impl FuncEmitter<'_, '_> {
     /// Emits one instruction.
@@ -60,7 +61,7 @@ impl FuncEmitter<'_, '_> {
                     self.made(data.results[0], zero);
                 }
             }
-            _ => {
+            Op::DiffCall(_) | Op::LinCall(_) | op_group!(plain) => {
                 if !self.used.contains(&data.results[0]) {
                     return Ok(());
                 }
@@ -91,7 +92,7 @@ impl FuncEmitter<'_, '_> {
                 path.indices() == 0 && expr.slots.is_empty() && !expr.memory && expr.text.len() < 40
             }
             Op::Detach => expr.level == PRIMARY && expr.slots.is_empty() && !expr.memory,
-            _ => false,
+            op_group!(plain | call | control | exit) => false,
         };
         if free && self.places.slot(value).is_none() {
             self.values.insert(value, Val::Free(expr));
@@ -109,7 +110,9 @@ impl FuncEmitter<'_, '_> {
         };
         match found {
             Val::Free(expr) if self.places.slot(value).is_some() => self.made(value, expr),
-            found => _ = self.values.insert(value, found),
+            Val::Free(_) | Val::Pending(_) | Val::Named(_) | Val::Variable(_) => {
+                _ = self.values.insert(value, found)
+            }
         }
     }
 
@@ -214,22 +217,7 @@ impl FuncEmitter<'_, '_> {
 
     fn assert(&mut self, condition: Value, trap: Trap) {
         let condition = self.value(condition);
-        let what = match trap {
-            Trap::OutOfBounds => "index out of bounds",
-            Trap::LoopBound => "loop exceeded its bound",
-            Trap::DivisionByZero => "division by zero",
-            Trap::StepLimit => "step limit reached",
-            Trap::CallDepth => "calls nest too deeply",
-            Trap::NullPointer => "null pointer dereference",
-            Trap::Misaligned => "misaligned address",
-            Trap::Barrier => "barrier not reached by all threads of the group",
-            Trap::Abort => "the program aborted",
-            Trap::NoValue => "value of an empty optional",
-            Trap::UnknownType => "unknown type of an interface value",
-            Trap::NoPixel => "pixel operation outside a fragment shader",
-            Trap::TimeLimit => "time limit reached",
-            Trap::Interrupted => "interrupted",
-        };
+        let what = trap.text();
         let line = self.line_number();
         self.line(&format!("if (!{}) ct::trap({line}, \"{what}\");", condition.at_least(PRIMARY)));
     }

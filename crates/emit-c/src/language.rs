@@ -121,3 +121,26 @@ impl Language {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cotangent_ir::Trap;
+
+    /// A back end finds out from the text why a program stopped.
+    #[test]
+    fn preludes_stop_with_texts_that_are_known() {
+        let preludes = [
+            include_str!("prelude/common.h"),
+            include_str!("prelude/cpp.h"),
+            include_str!("prelude/cuda.h"),
+            include_str!("prelude/recursion.h"),
+            include_str!("prelude/turns.h"),
+        ];
+        let texts = preludes.iter().flat_map(|text| text.split("rap(line, \"").skip(1));
+        let texts: Vec<&str> = texts.map(|rest| rest.split('"').next().unwrap_or_default()).collect();
+        assert!(texts.len() >= 5, "{texts:?}");
+        let unknown: Vec<_> = texts.iter().filter(|text| Trap::said(text).is_none()).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+        assert!(Trap::ALL.iter().all(|(_, trap)| Trap::said(trap.text()) == Some(*trap)));
+    }
+}

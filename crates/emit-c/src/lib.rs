@@ -38,6 +38,9 @@
 //! threads of a group run one after another in a loop. If the program has barriers or wave operations, each is a host thread,
 //! and they take turns (`prelude/turns.h`).
 
+// A new variant must be looked at wherever its enumeration is matched.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod codes;
 mod control;
 mod entry;

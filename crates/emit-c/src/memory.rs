@@ -3,10 +3,11 @@
 //! A pointer consists of an address and the array that it may move in. As on the interpreter, bounds are checked when the
 //! pointer is dereferenced (`ct::Ptr` in the prelude).
 
-use crate::expr::{Expr, PRIMARY};
+use crate::expr::Expr;
 use crate::func::{FuncEmitter, Val};
 use cotangent_base::Scalar;
-use cotangent_ir::{Atomic, AtomicKind, Inst, InstData, Path, Step, Ty, Type, Value};
+use cotangent_ir::{Atomic, AtomicKind, Inst, InstData, Path, Step, Ty, Type, Value, type_group};
+use cotangent_passes::precedence::PRIMARY;
 
 impl FuncEmitter<'_, '_> {
     /// An element of a buffer or a part of a variable, as a place.
@@ -54,7 +55,7 @@ impl FuncEmitter<'_, '_> {
         let nowhere = match self.shape(data.operands[0]) {
             Type::Buffer(elem, _) => self.is_nowhere(elem, &path.0[1..]),
             Type::Ref(inner) => self.is_nowhere(inner, &path.0),
-            _ => false,
+            Type::Opaque(_) | type_group!(unit | number | composite) => false,
         };
         if nowhere {
             return self.unwritten(&place, &value);
@@ -90,7 +91,7 @@ impl FuncEmitter<'_, '_> {
         let part = match self.shape(data.operands[0]) {
             Type::Buffer(elem, _) if path.0.len() == 1 => Some(elem),
             Type::Ref(inner) if path.0.is_empty() => Some(inner),
-            _ => None,
+            type_group!(unit | number | composite | handle) => None,
         };
         let is_wide = matches!(self.shape(data.results[0]), Type::Scalar(s) if s.bytes() == 8);
         is_wide && part.is_some_and(|part| self.e.module.types.get(part) == word)
@@ -100,13 +101,12 @@ impl FuncEmitter<'_, '_> {
     fn words(&mut self, data: &InstData, path: &Path, indices: &[Value]) -> Expr {
         let (base, ty) = (self.value(data.operands[0]), self.e.ty(self.func.ty(data.results[0])));
         let line = self.line_number();
-        let pointer = match self.shape(data.operands[0]) {
-            Type::Buffer(..) => {
-                let (index, _) = self.first_index(path, indices);
-                let text = format!("{}.point({})", base.at_least(PRIMARY), index.text);
-                Expr::of(text, PRIMARY, &[base, index])
-            }
-            _ => base,
+        let pointer = if let Type::Buffer(..) = self.shape(data.operands[0]) {
+            let (index, _) = self.first_index(path, indices);
+            let text = format!("{}.point({})", base.at_least(PRIMARY), index.text);
+            Expr::of(text, PRIMARY, &[base, index])
+        } else {
+            base
         };
         let text = format!("{}.wide<{ty}>({line})", pointer.at_least(PRIMARY));
         Expr::of(text, PRIMARY, &[pointer])
@@ -127,7 +127,9 @@ impl FuncEmitter<'_, '_> {
                 (elem, text, &path.0[1..])
             }
             Type::Ref(inner) => (inner, base.at_least(PRIMARY), &path.0[..]),
-            _ => (self.func.ty(handle), base.at_least(PRIMARY), &path.0[..]),
+            Type::Opaque(_) | type_group!(unit | number | composite) => {
+                (self.func.ty(handle), base.at_least(PRIMARY), &path.0[..])
+            }
         };
         for step in steps {
             match (self.e.module.types.get(ty), step) {
@@ -171,13 +173,15 @@ impl FuncEmitter<'_, '_> {
 
     /// A pointer made of another one, with its bounds, or of a number, without any.
     pub fn cast_pointer(&self, data: &InstData, args: &[Expr]) -> Expr {
-        let to = match self.shape(data.results[0]) {
-            Type::Ref(inner) => self.e.ty(inner),
-            _ => self.e.ty(self.func.ty(data.results[0])),
+        let to = if let Type::Ref(inner) = self.shape(data.results[0]) {
+            self.e.ty(inner)
+        } else {
+            self.e.ty(self.func.ty(data.results[0]))
         };
-        let text = match self.shape(data.operands[0]) {
-            Type::Ref(_) => format!("ct::cast<{to}>({})", args[0].text),
-            _ => format!("ct::at_address<{to}>({})", args[0].text),
+        let text = if let Type::Ref(_) = self.shape(data.operands[0]) {
+            format!("ct::cast<{to}>({})", args[0].text)
+        } else {
+            format!("ct::at_address<{to}>({})", args[0].text)
         };
         Expr::of(text, PRIMARY, args)
     }

@@ -109,12 +109,20 @@ impl Emitter<'_> {
                 Shape::Resource(ty) | Shape::Counter(ty) => {
                     _ = writeln!(out, "{indent}{} {name}[{n}];", self.ty(*ty))
                 }
-                elem => self.inner_struct(elem, &format!("{name}[{n}]"), name, depth, out),
+                elem @ (Shape::Value(_)
+                | Shape::Packed(..)
+                | Shape::Block(..)
+                | Shape::Struct(_)
+                | Shape::Array(..)) => self.inner_struct(elem, &format!("{name}[{n}]"), name, depth, out),
             },
             Shape::Block(_, inner) => match &**inner {
                 Shape::Value(ty) => _ = writeln!(out, "{indent}const {}* {name};", self.ty(*ty)),
                 Shape::Packed(..) => _ = writeln!(out, "{indent}const void* {name};"),
-                inner => {
+                inner @ (Shape::Resource(_)
+                | Shape::Counter(_)
+                | Shape::Block(..)
+                | Shape::Struct(_)
+                | Shape::Array(..)) => {
                     _ = write!(out, "{indent}const ");
                     self.inner_struct(inner, &format!("*{name}"), name, depth, out);
                 }
@@ -137,7 +145,12 @@ impl Emitter<'_> {
                     self.field(&field.shape, &name, depth + 1, out);
                 }
             }
-            shape => self.field(shape, "value", depth + 1, out),
+            Shape::Value(_)
+            | Shape::Packed(..)
+            | Shape::Resource(_)
+            | Shape::Counter(_)
+            | Shape::Block(..)
+            | Shape::Array(..) => self.field(shape, "value", depth + 1, out),
         }
         _ = writeln!(out, "{}}} {declarator};", "    ".repeat(depth));
     }

@@ -11,10 +11,11 @@
 //! argument; the arguments follow in parentheses.
 
 use crate::Result;
-use crate::expr::{Expr, PRIMARY};
+use crate::expr::Expr;
 use crate::func::FuncEmitter;
 use cotangent_ir::InstData;
 use cotangent_ir::capabilities::Feature;
+use cotangent_passes::precedence::PRIMARY;
 
 impl FuncEmitter<'_, '_> {
     /// Writes the text with the values of its arguments.

@@ -2,7 +2,7 @@
 
 use crate::names::{Names, plain};
 use crate::{Emitter, texture};
-use cotangent_base::{Map, Scalar, Set};
+use cotangent_base::{Map, Scalar, Set, scalar_group};
 use cotangent_ir::shader::Shape;
 use cotangent_ir::texture::Texture;
 use cotangent_ir::{GlobalKind, Op, StructId, Ty, Type};
@@ -60,9 +60,10 @@ impl Emitter<'_> {
 
     /// A texel as it is written.
     fn texel(&self, texture: Texture) -> String {
-        match texture.texel() {
-            Type::Vector(s, n) => self.vector(s, n),
-            _ => self.scalar(texture.scalar).to_string(),
+        if let Type::Vector(s, n) = texture.texel() {
+            self.vector(s, n)
+        } else {
+            self.scalar(texture.scalar).to_string()
         }
     }
 
@@ -72,7 +73,7 @@ impl Emitter<'_> {
             Scalar::F32 => "float",
             Scalar::I32 => "int",
             Scalar::U32 => "uint",
-            _ => return format!("ct::Vec<{}, {n}>", self.scalar(s)),
+            Scalar::Bool | scalar_group!(int | float) => return format!("ct::Vec<{}, {n}>", self.scalar(s)),
         };
         if n == 1 { format!("ct::Vec<{}, 1>", self.scalar(s)) } else { format!("ct::{name}{n}") }
     }
@@ -259,10 +260,7 @@ impl Emitter<'_> {
                 continue;
             }
             let name = self.structs.field(id, index as u32).to_string();
-            let scope = match self.module.types.get(field.ty) {
-                Type::Struct(_) => "",
-                _ => "ct::",
-            };
+            let scope = if let Type::Struct(_) = self.module.types.get(field.ty) { "" } else { "ct::" };
             self.out += &format!("    {scope}add_to(a.{name}, b.{name});\n");
         }
         let unused = self.structs.empty.contains(&id);

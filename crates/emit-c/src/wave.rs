@@ -1,12 +1,13 @@
 //! Emits wave operations, and the votes that track active lanes ([`lanes`](crate::lanes)).
 
 use crate::Result;
-use crate::expr::{Expr, PRIMARY};
+use crate::expr::Expr;
 use crate::func::FuncEmitter;
 use crate::lanes::Vote;
 use cotangent_base::Scalar;
 use cotangent_ir::wave::Wave;
 use cotangent_ir::{Const, Inst, InstData, Value};
+use cotangent_passes::precedence::PRIMARY;
 
 /// A branch or loop around what is emitted, with the names of the lanes that came to it and of those in its round.
 pub(crate) struct Open {

@@ -15,29 +15,43 @@
 use crate::func::FuncEmitter;
 use crate::refuse::refuse;
 use crate::{Emitter, Result};
-use cotangent_base::{EntitySet, Scalar, Span};
+use cotangent_base::{Diagnostic, EntitySet, Scalar, Span};
 use cotangent_ir::capabilities::Feature;
 use cotangent_ir::{
-    Atomic, AtomicKind, Barrier, FuncId, Global, InstData, Memory, Module, Op, Ty, Type, Value,
+    Atomic, AtomicKind, Barrier, FuncId, Global, InstData, Memory, Module, Op, Ty, Type, Value, type_group,
 };
 use naga::{AtomicFunction, Block, Expression, Handle, ScalarKind, Statement, TypeInner};
 
 type Expr = Handle<Expression>;
 
-/// The globals that atomic operations of `funcs` are done on.
-pub(crate) fn atomics(module: &Module, funcs: &[FuncId]) -> EntitySet<Global> {
-    let mut found = EntitySet::new();
+/// The globals that atomic operations of `funcs` are done on, and those of which they change components of vectors.
+pub(crate) fn atomics(module: &Module, funcs: &[FuncId]) -> (EntitySet<Global>, EntitySet<Global>) {
+    let (mut found, mut lanes) = (EntitySet::new(), EntitySet::new());
     for func in funcs.iter().map(|f| &module.funcs[*f]) {
         for inst in func.all_insts() {
             let data = &func.insts[inst];
-            if let (Op::Atomic(_), Some(Op::Global(global))) =
+            if let (Op::Atomic(atomic), Some(Op::Global(global))) =
                 (&data.op, data.operands.first().and_then(|v| func.op(*v)))
             {
                 found.insert(*global);
+                if leads_to_lane(module, module.globals[*global].ty, atomic) {
+                    lanes.insert(*global);
+                }
             }
         }
     }
-    found
+    (found, lanes)
+}
+
+/// Whether a path ends in a component of a vector, which cannot be atomic.
+fn leads_to_lane(module: &Module, ty: Ty, atomic: &Atomic) -> bool {
+    let types = &module.types;
+    let Some((_, outer)) = atomic.path.0.split_last() else { return false };
+    if outer.is_empty() && matches!(types.get(ty), Type::Buffer(..)) {
+        return false;
+    }
+    let around = types.part_at(ty, &cotangent_ir::Path(outer.into()));
+    around.is_some_and(|ty| matches!(types.get(ty), Type::Vector(..)))
 }
 
 /// The integers that a number is kept as, if it can be atomic.
@@ -45,7 +59,7 @@ fn atomic_scalar(ty: Type) -> Option<naga::Scalar> {
     match ty {
         Type::Scalar(Scalar::I32) => Some(naga::Scalar::I32),
         Type::Scalar(Scalar::U32 | Scalar::F32) => Some(naga::Scalar::U32),
-        _ => None,
+        type_group!(unit | number | composite | handle) => None,
     }
 }
 
@@ -56,10 +70,10 @@ impl Emitter<'_> {
         if let Some(scalar) = atomic_scalar(shape) {
             return Ok(self.plain(TypeInner::Atomic(scalar)));
         }
-        match shape {
+        let ty = match shape {
             Type::Array(elem, n) => {
                 let elem = self.atomic_ty(elem, span)?;
-                Ok(self.array(elem, n))
+                self.array(elem, n)
             }
             Type::Struct(id) => {
                 let def = self.module.types.struct_def(id);
@@ -67,10 +81,12 @@ impl Emitter<'_> {
                 for field in &def.fields {
                     fields.push((field.name.to_string(), self.atomic_ty(field.ty, span)?));
                 }
-                Ok(self.structure_of(&format!("{}_atomic", crate::func::plain_name(def.name)), fields))
+                self.structure_of(&format!("{}_atomic", crate::func::plain_name(def.name)), fields)
             }
-            _ => self.ty(ty, span),
-        }
+            Type::Sum(_) | type_group!(unit | number | handle) => return self.ty(ty, span),
+        };
+        self.sized(ty, span)?;
+        Ok(ty)
     }
 
     /// The type of a whole buffer in atomic memory.
@@ -92,7 +108,7 @@ impl FuncEmitter<'_, '_> {
         match types.get(ty) {
             Type::Array(elem, n) => vec![elem; n as usize],
             Type::Struct(id) => types.struct_def(id).fields.iter().map(|f| f.ty).collect(),
-            _ => vec![],
+            Type::Sum(_) | type_group!(unit | number | handle) => vec![],
         }
     }
 
@@ -144,7 +160,7 @@ impl FuncEmitter<'_, '_> {
             Type::Scalar(Scalar::I32) if scalar == naga::Scalar::U32 => {
                 self.expr(Expression::As { expr: value, kind: scalar.kind, convert: None })
             }
-            _ => value,
+            type_group!(unit | number | composite | handle) => value,
         }
     }
 
@@ -153,7 +169,7 @@ impl FuncEmitter<'_, '_> {
         let kind = match self.module().types.get(ty) {
             Type::Scalar(Scalar::F32) => ScalarKind::Float,
             Type::Scalar(Scalar::I32) if scalar == naga::Scalar::U32 => ScalarKind::Sint,
-            _ => return value,
+            type_group!(unit | number | composite | handle) => return value,
         };
         self.expr(Expression::As { expr: value, kind, convert: None })
     }
@@ -162,16 +178,18 @@ impl FuncEmitter<'_, '_> {
     pub fn atomic(&mut self, data: &InstData, atomic: &Atomic) -> Result<Expr> {
         let (handle, ty) = (data.operands[0], self.func.ty(data.results[0]));
         let shape = self.module().types.get(ty);
-        let lane = self.leads_to_lane(data, atomic);
-        let Some(scalar) = atomic_scalar(shape).filter(|_| !lane && self.is_atomic(handle)) else {
-            return refuse(
-                Feature::OtherAtomic,
-                self.span,
-                "an atomic operation on this type is not supported",
-            );
+        let words = self.words_of(handle);
+        if words.is_none() && leads_to_lane(self.module(), self.func.ty(handle), atomic) {
+            let what =
+                "an atomic operation on a component of a vector in `groupshared` memory is not supported";
+            return refuse(Feature::OtherAtomic, self.span, what)
+                .map_err(|refusal: Box<Diagnostic>| Box::new(refusal.help("declare an array of scalars")));
+        }
+        let Some(scalar) = atomic_scalar(shape).filter(|_| self.is_atomic(handle)) else {
+            let what = "an atomic operation on this type is not supported";
+            return refuse(Feature::OtherAtomic, self.span, what);
         };
         let (values, indices) = data.operands[1..].split_at(atomic.kind.values());
-        let words = self.words_of(handle);
         let pointer = match words {
             Some(words) => {
                 let (at, _) = self.follow(words, self.pointee(handle), &atomic.path, indices)?;
@@ -212,18 +230,6 @@ impl FuncEmitter<'_, '_> {
         let result = self.expr(Expression::AtomicResult { ty: result_ty, comparison: false });
         self.statement(Statement::Atomic { pointer, fun, value, result: Some(result) });
         Ok(self.number_of(result, ty, scalar))
-    }
-
-    /// Whether a path ends in a lane, which cannot be atomic.
-    fn leads_to_lane(&self, data: &InstData, atomic: &Atomic) -> bool {
-        let types = &self.module().types;
-        let Some((_, outer)) = atomic.path.0.split_last() else { return false };
-        let ty = self.func.ty(data.operands[0]);
-        if outer.is_empty() && matches!(types.get(ty), Type::Buffer(..)) {
-            return false;
-        }
-        let around = types.part_at(ty, &cotangent_ir::Path(outer.into()));
-        around.is_some_and(|ty| matches!(types.get(ty), Type::Vector(..)))
     }
 
     /// One try: what was there, and whether it was exchanged.

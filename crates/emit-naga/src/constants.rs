@@ -11,6 +11,7 @@ use naga::{BinaryOperator, Expression, Handle, MathFunction, UnaryOperator};
 
 impl FuncEmitter<'_, '_> {
     /// The expression, with one operand hidden if evaluating it early could fail.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
     pub fn at_run_time(&mut self, expression: Expression) -> Expression {
         if self.emitter.target != Target::Wgsl {
             return expression;
@@ -48,6 +49,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// Whether WGSL knows a value when the shader is created. A named expression is a `let`, which is never constant.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
     fn is_constant(&self, expr: Handle<Expression>) -> bool {
         if self.out.named_expressions.contains_key(&expr) {
             return false;
@@ -75,6 +77,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// The same value, but not a constant of WGSL.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
     fn hidden(&mut self, expr: Handle<Expression>) -> Handle<Expression> {
         let ty = match self.out.expressions[expr] {
             Expression::Literal(literal) => self.emitter.plain(naga::TypeInner::Scalar(literal.scalar())),

@@ -6,20 +6,21 @@
 
 use crate::Result;
 use crate::func::FuncEmitter;
+use crate::passing::Variable;
 use crate::refuse::refuse;
 use crate::values::Place;
 use cotangent_ir::capabilities::Feature;
-use cotangent_ir::{Inst, InstData, Op, Region, Value};
+use cotangent_ir::{Inst, InstData, Op, Region, Value, op_group};
 use cotangent_passes::shape::choice;
-use naga::{Block, Expression, Handle, Literal, LocalVariable, Statement};
+use naga::{Block, Expression, Handle, Literal, Statement};
 
 /// A loop under construction.
 pub(crate) struct LoopFrame {
     /// A variable per carried slot.
-    slots: Vec<Handle<LocalVariable>>,
+    slots: Vec<Variable>,
     /// If an exit crosses the loop, how to go on after it: 0 normally, [`CONTINUE`] with the next iteration of the loop
     /// around, [`BREAK`] by leaving that too.
-    leave: Option<Handle<LocalVariable>>,
+    leave: Option<Variable>,
 }
 
 const BREAK: i32 = 1;
@@ -48,7 +49,7 @@ impl FuncEmitter<'_, '_> {
             Op::Break(depth) => return self.exit(data, *depth, BREAK),
             Op::Continue(depth) => return self.exit(data, *depth, CONTINUE),
             Op::Return => return self.return_(data),
-            Op::Call(callee) => return self.call(data, *callee),
+            Op::Call(callee) => return self.call(*callee, &data.operands, &data.results),
             Op::Store(path) => return self.store(data, path),
             Op::StoreTexel => return self.store_texel(data),
             Op::Assert(trap) => return self.assert(data.operands[0], *trap),
@@ -85,36 +86,12 @@ impl FuncEmitter<'_, '_> {
                     None => Place::Expr(self.operation(data)?),
                 }
             }
-            Op::Math(_)
-            | Op::Const(_)
-            | Op::Zero
-            | Op::Undef
-            | Op::Select
-            | Op::Convert
-            | Op::Bitcast
-            | Op::Splat
-            | Op::Sum
-            | Op::Swizzle(_)
-            | Op::Dot
-            | Op::MatVec
-            | Op::VecMat
-            | Op::MatMat
-            | Op::Outer
-            | Op::Transpose
-            | Op::Pack
-            | Op::Extract(_)
-            | Op::Inject(_)
-            | Op::Project(_)
-            | Op::Tag
-            | Op::Detach
-            | Op::DiffCall(_)
+            Op::DiffCall(_)
             | Op::LinCall(_)
             | Op::Load(_)
             | Op::Length
-            | Op::Sample(_)
-            | Op::Texel
-            | Op::Dimensions
-            | Op::Screen(_) => Place::Expr(self.operation(data)?),
+            | Op::Screen(_)
+            | op_group!(pure | texture) => Place::Expr(self.operation(data)?),
         };
         self.keep(data, place)
     }
@@ -139,7 +116,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// A variable per result of a region operation.
-    fn result_variables(&mut self, values: &[Value]) -> Result<Vec<Handle<LocalVariable>>> {
+    fn result_variables(&mut self, values: &[Value]) -> Result<Vec<Variable>> {
         let func = self.func;
         let variable = |v: &Value| match self.shared_variable(*v)? {
             Some(var) => Ok(var),
@@ -149,7 +126,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// Writes values into variables, all read before any is written.
-    fn assign(&mut self, vars: &[Handle<LocalVariable>], values: &[Value]) {
+    fn assign(&mut self, vars: &[Variable], values: &[Value]) {
         let is_there = |place: &Place, var| matches!(place, Place::Var(v) if v == var);
         let (mut writes, span) = (Vec::new(), self.span);
         for (var, value) in vars.iter().zip(values) {
@@ -167,7 +144,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// A region as a block that ends by writing what it yields into `vars`.
-    fn yielding(&mut self, region: Region, vars: &[Handle<LocalVariable>]) -> Result<Block> {
+    fn yielding(&mut self, region: Region, vars: &[Variable]) -> Result<Block> {
         let func = self.func;
         self.block(|e| {
             e.region(region)?;
@@ -179,7 +156,7 @@ impl FuncEmitter<'_, '_> {
         })
     }
 
-    fn bind(&mut self, values: &[Value], vars: &[Handle<LocalVariable>]) {
+    fn bind(&mut self, values: &[Value], vars: &[Variable]) {
         for (value, var) in values.iter().zip(vars) {
             self.places.insert(*value, Place::Var(*var));
         }
@@ -301,9 +278,10 @@ impl FuncEmitter<'_, '_> {
     fn crosses(&self, region: Region, depth: u32) -> bool {
         self.func.regions[region].insts.iter().any(|inst| {
             let data = &self.func.insts[*inst];
-            match data.op {
-                Op::Break(target) | Op::Continue(target) => target > depth,
-                _ => data.regions.iter().any(|r| self.crosses(*r, depth + u32::from(data.op.is_loop()))),
+            if let Op::Break(target) | Op::Continue(target) = data.op {
+                target > depth
+            } else {
+                data.regions.iter().any(|r| self.crosses(*r, depth + u32::from(data.op.is_loop())))
             }
         })
     }
@@ -335,7 +313,7 @@ impl FuncEmitter<'_, '_> {
         self.statement(Statement::If { condition, accept, reject: Block::new() });
     }
 
-    fn round(&mut self, body: Region, slots: &[Handle<LocalVariable>]) -> Result<()> {
+    fn round(&mut self, body: Region, slots: &[Variable]) -> Result<()> {
         self.region(body)?;
         let exit = self.func.exit(body);
         if exit.op == Op::Yield {
@@ -344,6 +322,7 @@ impl FuncEmitter<'_, '_> {
         Ok(())
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
     fn for_(&mut self, data: &InstData, reversed: bool) -> Result<()> {
         let func = self.func;
         self.open_loop(data)?;
@@ -404,7 +383,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     fn return_(&mut self, data: &InstData) -> Result<()> {
-        let mut values: Vec<_> = data.operands.iter().map(|v| self.value(*v)).collect();
+        let mut values = self.pass_back(&data.operands);
         if let (Some(poison), true) = (self.emitter.poison, self.func.entry.is_some()) {
             for (value, operand) in values.iter_mut().zip(&data.operands) {
                 *value = self.poisoned(*value, self.func.ty(*operand), poison)?;
@@ -420,24 +399,6 @@ impl FuncEmitter<'_, '_> {
             }
         };
         self.statement(Statement::Return { value });
-        Ok(())
-    }
-
-    fn call(&mut self, data: &InstData, callee: cotangent_ir::FuncId) -> Result<()> {
-        let function = self.emitter.funcs[&callee];
-        let arguments = data.operands.iter().map(|v| self.value(*v)).collect();
-        let result = (!data.results.is_empty()).then(|| self.expr(Expression::CallResult(function)));
-        self.statement(Statement::Call { function, arguments, result });
-        match (&data.results[..], result) {
-            ([only], Some(result)) => self.place(*only, Place::Expr(result))?,
-            (many, Some(base)) => {
-                for (index, value) in many.iter().enumerate() {
-                    let part = self.expr(Expression::AccessIndex { base, index: index as u32 });
-                    self.place(*value, Place::Expr(part))?;
-                }
-            }
-            (_, None) => {}
-        }
         Ok(())
     }
 

@@ -73,6 +73,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// The bits of a half as an integer, or the other way round.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
     fn half_bits(&mut self, value: Expr, ty: Ty, target: naga::Scalar) -> Result<Expr> {
         let lane = |e: &mut Self, lane: Expr| match target.kind {
             ScalarKind::Float => {
@@ -84,16 +85,17 @@ impl FuncEmitter<'_, '_> {
                 e.expr(Expression::As { expr: word, kind: target.kind, convert: None })
             }
         };
-        match self.module().types.get(ty) {
-            Type::Vector(_, n) if n > 1 => {
-                let mut lanes = Vec::new();
-                for index in 0..n.into() {
-                    let part = self.expr(Expression::AccessIndex { base: value, index });
-                    lanes.push(lane(self, part));
-                }
-                self.compose(ty, lanes)
+        if let Type::Vector(_, n) = self.module().types.get(ty)
+            && n > 1
+        {
+            let mut lanes = Vec::new();
+            for index in 0..n.into() {
+                let part = self.expr(Expression::AccessIndex { base: value, index });
+                lanes.push(lane(self, part));
             }
-            _ => Ok(lane(self, value)),
+            self.compose(ty, lanes)
+        } else {
+            Ok(lane(self, value))
         }
     }
 }

@@ -53,6 +53,7 @@ pub(crate) fn count(links: &[Link], value: SystemValue) -> usize {
 }
 
 /// GLSL in which the array of distances to cull by has a size, as the one to clip by has: naga gives it none.
+#[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
 pub(crate) fn redeclared(text: String, module: &naga::Module) -> String {
     let results = module.entry_points.iter().filter_map(|entry| entry.function.result.as_ref());
     let members = results.flat_map(|result| match &module.types[result.ty].inner {

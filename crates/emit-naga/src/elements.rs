@@ -8,6 +8,7 @@
 use crate::refuse::refuse;
 use crate::write::invalid;
 use crate::{Emitter, Result, variable};
+use cotangent_base::Map;
 use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::Target;
 use cotangent_ir::layout::bind::{LeafPlace, Slot};
@@ -16,31 +17,31 @@ use naga::{ArraySize, GlobalVariable, Handle, StructMember, TypeInner};
 use std::num::NonZeroU32;
 
 impl Emitter<'_> {
-    /// The elements of the array that a global is an element of.
-    fn siblings(&self, global: Global) -> Vec<Global> {
-        let slot_of = |global: Global| match self.places.get(&global) {
-            Some(LeafPlace::Element(slot, Some(_))) => Some(*slot),
-            _ => None,
-        };
-        let Some(slot) = slot_of(global) else { return vec![] };
-        self.module.globals.keys().filter(|other| slot_of(*other) == Some(slot)).collect()
+    /// The elements of each array.
+    fn element_groups(&self) -> impl Iterator<Item = Vec<Global>> + use<> {
+        let (mut numbers, mut groups) = (Map::default(), Vec::new());
+        for global in self.module.globals.keys() {
+            let Some(LeafPlace::Element(slot, Some(_))) = self.places.get(&global) else { continue };
+            let number = *numbers.entry(*slot).or_insert(groups.len());
+            if number == groups.len() {
+                groups.push(vec![]);
+            }
+            groups[number].push(global);
+        }
+        groups.into_iter()
     }
 
     /// All elements of an array have one type, so what is done to one may be done to all.
     pub fn unite_elements(&mut self) {
-        let elements: Vec<Global> = self.module.globals.keys().collect();
-        for global in elements {
-            let siblings = self.siblings(global);
-            let Some(first) = siblings.first() else { continue };
-            if siblings.iter().any(|other| self.atomics.contains(*other)) {
-                self.atomics.insert(global);
-            }
-            if global == *first {
-                let touched = siblings.iter().filter_map(|other| self.touched.get(other).copied());
-                let united = touched.reduce(|a, b| a.or(b));
-                if let Some(united) = united {
-                    self.touched.extend(siblings.iter().map(|other| (*other, united)));
+        for group in self.element_groups() {
+            for changed in [&mut self.atomics, &mut self.lanes_changed] {
+                if group.iter().any(|element| changed.contains(*element)) {
+                    group.iter().for_each(|element| _ = changed.insert(*element));
                 }
+            }
+            let touched = group.iter().filter_map(|element| self.touched.get(element).copied());
+            if let Some(united) = touched.reduce(|a, b| a.or(b)) {
+                self.touched.extend(group.iter().map(|element| (*element, united)));
             }
         }
     }
@@ -75,23 +76,23 @@ impl Emitter<'_> {
         let data = &self.module.globals[global];
         let (slot, number, count) = self.numbered(global)?;
         self.elements.insert(global, number);
-        let known = self.siblings(global).into_iter().find_map(|other| self.globals.get(&other).copied());
-        if let Some(array) = known {
-            return Ok(array);
+        if let Some(array) = self.binding_arrays.get(&slot) {
+            return Ok(*array);
         }
-        let base = match self.module.types.get(data.ty) {
-            Type::Buffer(..) => self.in_structure(ty),
-            _ => ty,
-        };
+        let base =
+            if let Type::Buffer(..) = self.module.types.get(data.ty) { self.in_structure(ty) } else { ty };
         let size = NonZeroU32::new(count).ok_or_else(|| invalid("an array without resources"))?;
         let ty = self.plain(TypeInner::BindingArray { base, size: ArraySize::Constant(size) });
         let binding = self.binding(slot, data.span)?;
         let name = data.name.as_str().split('.').next().unwrap_or_default();
         let var = variable(name, self.address_space(global), ty, Some(binding), None);
-        Ok(self.out.global_variables.append(var, naga::Span::UNDEFINED))
+        let array = self.out.global_variables.append(var, naga::Span::UNDEFINED);
+        self.binding_arrays.insert(slot, array);
+        Ok(array)
     }
 
     /// A structure that has nothing but a buffer.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
     fn in_structure(&mut self, buffer: Handle<naga::Type>) -> Handle<naga::Type> {
         let span = match self.out.types[buffer].inner {
             TypeInner::Array { stride, .. } => stride,

@@ -3,6 +3,7 @@
 use crate::control::LoopFrame;
 use crate::distances::is_left_out;
 use crate::invariants::invariants;
+use crate::passing::Variable;
 use crate::stage::{naga_stage, tidy};
 use crate::uniforms::Uniform;
 use crate::values::Place;
@@ -31,7 +32,9 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     /// Which values share a variable.
     pub shared: Places,
     /// The variables that are in use so far.
-    pub variables: Map<Slot, Handle<naga::LocalVariable>>,
+    pub variables: Map<Slot, Variable>,
+    /// Where the results go that are passed by reference.
+    pub outputs: Vec<Variable>,
     /// Values that are read at a dynamic index: they live in variables from the start.
     pub indexed: Set<Value>,
     /// Values that are computed before a loop and used in it.
@@ -41,7 +44,7 @@ pub(crate) struct FuncEmitter<'e, 'm> {
     /// Values of parameters that are read part by part, where the parts are used.
     pub parted: Set<Value>,
     /// Variables that were read in this block or one around it, and not written since.
-    loaded: Map<Handle<naga::LocalVariable>, Handle<Expression>>,
+    loaded: Map<Variable, Handle<Expression>>,
     /// What is being emitted, for diagnostics.
     pub span: Span,
     /// The number of the last place that is known, if lines are emitted.
@@ -69,9 +72,10 @@ impl<'m> Emitter<'m> {
             places: Map::default(),
             blocks: vec![Block::new()],
             loops: vec![],
-            // Arguments are passed by value, so that no function updates what belongs to its caller.
+            // No function updates what belongs to its caller.
             shared: Places::of(module, func, &Map::default()),
             variables: Map::default(),
+            outputs: vec![],
             indexed: indexed(func),
             invariants: invariants(func),
             depths: Map::default(),
@@ -95,57 +99,50 @@ impl<'m> Emitter<'m> {
     }
 
     fn arguments(&mut self, func: &Func) -> Result<Vec<naga::FunctionArgument>> {
+        let Some(entry) = &func.entry else { return self.parameters(func) };
         let mut arguments = Vec::new();
         for (i, param) in func.sig.inputs().enumerate() {
-            if is_left_out(func.entry.as_ref(), i) || first_alike(func.entry.as_ref(), i).is_some() {
+            if is_left_out(Some(entry), i) || first_alike(Some(entry), i).is_some() {
                 continue;
             }
             let ty = self.ty(param.ty, func.span)?;
-            let binding = func.entry.as_ref().and_then(|entry| self.input_binding(entry, i));
+            let binding = self.input_binding(entry, i);
             arguments.push(naga::FunctionArgument { name: Some(plain_name(param.name)), ty, binding });
         }
-        if let Some(entry) = &func.entry {
-            arguments.extend(self.base_arguments(entry));
-        }
+        arguments.extend(self.base_arguments(entry));
         Ok(arguments)
     }
 
     fn result(&mut self, id: FuncId, func: &Func) -> Result<Option<naga::FunctionResult>> {
-        if let Some(entry) = &func.entry {
-            return self.entry_result(id, func, entry);
+        match &func.entry {
+            Some(entry) => self.entry_result(id, func, entry),
+            None => self.returned(id, func),
         }
-        let outputs: Vec<Ty> = func.sig.outputs().map(|o| o.ty).collect();
-        let ty = match outputs[..] {
-            [] => return Ok(None),
-            [only] => self.ty(only, func.span)?,
-            _ => {
-                let mut fields = Vec::new();
-                for (i, ty) in outputs.into_iter().enumerate() {
-                    fields.push((format!("_{i}"), self.ty(ty, func.span)?));
-                }
-                let ty = self.structure_of(&format!("{}_outputs", plain_name(func.name)), fields);
-                self.results.insert(id, ty);
-                ty
-            }
-        };
-        Ok(Some(naga::FunctionResult { ty, binding: None }))
     }
 }
 
 /// The values that some `extract` reads at a dynamic index.
 fn indexed(func: &Func) -> Set<Value> {
-    let base = |inst: Inst| match &func.insts[inst].op {
-        Op::Extract(path) if path.indices() > 0 => Some(func.insts[inst].operands[0]),
-        _ => None,
+    let base = |inst: Inst| {
+        if let Op::Extract(path) = &func.insts[inst].op
+            && path.indices() > 0
+        {
+            Some(func.insts[inst].operands[0])
+        } else {
+            None
+        }
     };
     func.all_insts().into_iter().filter_map(base).collect()
 }
 
 /// The values of parameters that lie in memory as words and of which only known parts are read: those are read one by one.
 fn parted(func: &Func, values: &Map<Global, Uniform>) -> Set<Value> {
-    let is_words = |inst: &Inst| match func.insts[*inst].op {
-        Op::Global(global) => matches!(values.get(&global), Some(Uniform::Words(_))),
-        _ => false,
+    let is_words = |inst: &Inst| {
+        if let Op::Global(global) = func.insts[*inst].op {
+            matches!(values.get(&global), Some(Uniform::Words(_)))
+        } else {
+            false
+        }
     };
     let all = func.all_insts();
     let of = all.iter().filter(|inst| is_words(inst)).map(|inst| func.insts[*inst].results[0]);
@@ -206,13 +203,27 @@ impl<'m> FuncEmitter<'_, 'm> {
     }
 
     fn body(&mut self) -> Result<()> {
+        match &self.func.entry {
+            Some(entry) => {
+                self.take_inputs(entry)?;
+                self.note_thread();
+                self.note_lane();
+                self.initialize_statics()?;
+            }
+            None => self.take_parameters()?,
+        }
+        self.region(self.func.body)
+    }
+
+    /// Places the inputs of an entry point.
+    fn take_inputs(&mut self, entry: &Entry) -> Result<()> {
         let mut arguments = 0..;
         let mut placed = vec![None; self.func.inputs().len()];
         for (i, input) in self.func.inputs().iter().enumerate() {
-            if is_left_out(self.func.entry.as_ref(), i) {
+            if is_left_out(Some(entry), i) {
                 continue;
             }
-            let argument = match first_alike(self.func.entry.as_ref(), i) {
+            let argument = match first_alike(Some(entry), i) {
                 Some(first) => placed[first],
                 None => Some(self.expr(Expression::FunctionArgument(arguments.next().unwrap_or_default()))),
             };
@@ -221,12 +232,7 @@ impl<'m> FuncEmitter<'_, 'm> {
             let argument = self.without_first(i, argument);
             self.place(*input, Place::Expr(argument))?;
         }
-        if self.func.entry.is_some() {
-            self.note_thread();
-            self.note_lane();
-            self.initialize_statics()?;
-        }
-        self.region(self.func.body)
+        Ok(())
     }
 
     /// An entry point begins by giving `static` variables their first value.
@@ -236,10 +242,8 @@ impl<'m> FuncEmitter<'_, 'm> {
             else {
                 continue;
             };
-            let function = self.emitter.funcs[init];
             let pointer = self.expr(Expression::GlobalVariable(*var));
-            let value = self.expr(Expression::CallResult(function));
-            self.statement(Statement::Call { function, arguments: vec![], result: Some(value) });
+            let value = self.first_value(*init)?;
             self.statement(Statement::Store { pointer, value });
         }
         Ok(())
@@ -267,7 +271,7 @@ impl<'m> FuncEmitter<'_, 'm> {
     /// Adds a statement to the innermost block.
     pub fn statement(&mut self, statement: Statement) {
         if let Statement::Store { pointer, .. } = statement {
-            self.forget(pointer);
+            self.forget_target(pointer);
         }
         let span = self.naga_span();
         let block = self.blocks.last_mut().expect("a function has a block");
@@ -312,43 +316,49 @@ impl<'m> FuncEmitter<'_, 'm> {
     }
 
     /// A variable of one of our types.
-    pub fn new_variable(&mut self, ty: Ty, name: Option<String>) -> Result<Handle<naga::LocalVariable>> {
+    pub fn new_variable(&mut self, ty: Ty, name: Option<String>) -> Result<Variable> {
         self.emitter.require_room(ty, self.span)?;
         let ty = self.emitter.ty(ty, self.span)?;
         Ok(self.new_naga_variable(ty, name))
     }
 
     /// A variable of one of naga's types.
-    pub fn new_naga_variable(
-        &mut self,
-        ty: Handle<naga::Type>,
-        name: Option<String>,
-    ) -> Handle<naga::LocalVariable> {
-        self.out.local_variables.append(naga::LocalVariable { name, ty, init: None }, NoSpan::UNDEFINED)
+    pub fn new_naga_variable(&mut self, ty: Handle<naga::Type>, name: Option<String>) -> Variable {
+        let local = naga::LocalVariable { name, ty, init: None };
+        Variable::Local(self.out.local_variables.append(local, NoSpan::UNDEFINED))
     }
 
     /// What a variable holds; it is read once as long as nothing is written to it.
-    pub fn load_var(&mut self, var: Handle<naga::LocalVariable>) -> Handle<Expression> {
+    pub fn load_var(&mut self, var: Variable) -> Handle<Expression> {
         if let Some(read) = self.loaded.get(&var) {
             return *read;
         }
-        let pointer = self.expr(Expression::LocalVariable(var));
+        let pointer = self.pointer_to(var);
         let read = self.expr(Expression::Load { pointer });
         self.loaded.insert(var, read);
         read
     }
 
-    /// A variable changes, or a part of it.
-    fn forget(&mut self, pointer: Handle<Expression>) {
+    /// Notes that a variable changes.
+    pub fn forget(&mut self, var: Variable) {
+        self.loaded.remove(&var);
+    }
+
+    /// Notes that the variable changes that a pointer, or its base, points to.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
+    fn forget_target(&mut self, pointer: Handle<Expression>) {
         match self.out.expressions[pointer] {
-            Expression::LocalVariable(var) => _ = self.loaded.remove(&var),
-            Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => self.forget(base),
+            Expression::LocalVariable(local) => self.forget(Variable::Local(local)),
+            Expression::FunctionArgument(_) => self.forget(Variable::Passed(pointer)),
+            Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => {
+                self.forget_target(base);
+            }
             _ => {}
         }
     }
 
-    pub fn store_var(&mut self, var: Handle<naga::LocalVariable>, value: Handle<Expression>) {
-        let pointer = self.expr(Expression::LocalVariable(var));
+    pub fn store_var(&mut self, var: Variable, value: Handle<Expression>) {
+        let pointer = self.pointer_to(var);
         self.statement(Statement::Store { pointer, value });
     }
 

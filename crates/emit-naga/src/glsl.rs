@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 /// How naga names stages: compute, vertex, fragment.
 const STAGES: [&str; 3] = ["cs", "vs", "fs"];
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
 fn stage_name(stage: naga::ShaderStage) -> &'static str {
     match stage {
         naga::ShaderStage::Vertex => STAGES[1],

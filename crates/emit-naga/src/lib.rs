@@ -14,6 +14,9 @@
 //!
 //! naga's validator checks all output ([`write`]).
 
+// A new variant must be looked at wherever its enumeration is matched.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod assembly;
 mod atomic;
 pub mod codes;
@@ -24,6 +27,7 @@ mod distances;
 mod elements;
 mod func;
 mod glsl;
+mod held;
 mod hlsl;
 mod invariants;
 mod lines;
@@ -31,6 +35,7 @@ mod math;
 mod matrices;
 mod memory;
 mod narrow;
+mod passing;
 mod refuse;
 mod semantics;
 mod specialized;
@@ -51,7 +56,9 @@ use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::bind::{Kind, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Memory, Rules, Target};
 use cotangent_ir::texture::Touched;
-use cotangent_ir::{Access, Func, FuncId, Global, GlobalKind, Module, Op, Stage, Ty, Type, Types};
+use cotangent_ir::{
+    Access, Func, FuncId, Global, GlobalKind, Module, Op, Stage, Ty, Type, Types, type_group,
+};
 use cotangent_passes::calls::Calls;
 pub use func::plain_name as entry_name;
 pub use lines::{Line, Locate};
@@ -104,7 +111,7 @@ pub fn emit(
         Emitted::Text(text) if target == Target::Wgsl && wave::has_waves(&built.out) => {
             Emitted::Text(format!("{}{text}", wave::DIRECTIVES))
         }
-        written => written,
+        Emitted::Text(_) | Emitted::Words(_) => written,
     })
 }
 
@@ -155,8 +162,12 @@ pub(crate) struct Emitter<'m> {
     pub results: Map<FuncId, Handle<naga::Type>>,
     /// The elements of arrays of resources: the number in the array that the variable in `globals` is.
     pub elements: Map<Global, u32>,
+    /// The arrays of resources that have one binding, by where that is.
+    pub binding_arrays: Map<Slot, Handle<naga::GlobalVariable>>,
     /// The buffers and variables that atomic operations are done on.
     pub atomics: EntitySet<Global>,
+    /// The buffers of which atomic operations change components of vectors: they are words.
+    pub lanes_changed: EntitySet<Global>,
     /// Set if the program asserts something: whether an assertion failed, and the bits of a NaN.
     pub poison: Option<Poison>,
     /// Set if the program asks which lane of its wave a thread is.
@@ -239,7 +250,9 @@ fn try_build<'m>(
         funcs: Map::default(),
         results: Map::default(),
         elements: Map::default(),
+        binding_arrays: Map::default(),
         atomics: EntitySet::new(),
+        lanes_changed: EntitySet::new(),
         poison: None,
         lanes: None,
         together: None,
@@ -256,7 +269,7 @@ fn try_build<'m>(
     if wave::asks_for_lanes(module, &order) {
         emitter.lanes = Some(emitter.lane_variables());
     }
-    emitter.atomics = atomic::atomics(module, &order);
+    (emitter.atomics, emitter.lanes_changed) = atomic::atomics(module, &order);
     emitter.unite_elements();
     emitter.global_variables(&order)?;
     let entries = order.iter().filter_map(|id| module.funcs[*id].entry.as_ref());
@@ -331,10 +344,10 @@ impl Emitter<'_> {
         let module = self.module;
         let mut used = EntitySet::new();
         for func in funcs.iter().map(|f| &module.funcs[*f]) {
-            let globals = func.all_insts().into_iter().filter_map(|i| match func.insts[i].op {
-                Op::Global(global) => Some(global),
-                _ => None,
-            });
+            let globals = func
+                .all_insts()
+                .into_iter()
+                .filter_map(|i| if let Op::Global(global) = func.insts[i].op { Some(global) } else { None });
             used.extend(globals);
         }
         let mut next = 0;
@@ -396,7 +409,10 @@ impl Emitter<'_> {
             return refuse(feature, data.span, message);
         }
         let ty = match types.get(data.ty) {
-            Type::Buffer(elem, access) if !words::is_native_element(types, elem, self.rules) => {
+            Type::Buffer(elem, access)
+                if self.lanes_changed.contains(global)
+                    || !words::is_native_element(types, elem, self.rules) =>
+            {
                 let parts = access == Access::ReadWrite && words::has_small_parts(types, elem, self.rules);
                 let form = if atomic || parts { Form::Atomic } else { Form::Plain };
                 let word = match form {
@@ -411,7 +427,7 @@ impl Emitter<'_> {
             Type::Buffer(elem, _) => self.runtime_array(elem, data.span)?,
             Type::Opaque(opaque) => self.opaque(opaque, global, data.span)?,
             Type::Ref(inner) => self.ty(inner, data.span)?,
-            _ => self.ty(data.ty, data.span)?,
+            type_group!(unit | number | composite) => self.ty(data.ty, data.span)?,
         };
         Ok((ty, None))
     }

@@ -5,10 +5,10 @@ use crate::narrow::may_overflow;
 use crate::types::{is_native_matrix, vector_size};
 use crate::words::is_narrow;
 use crate::{Result, unsupported};
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::Target;
-use cotangent_ir::{Const, InstData, Math, Op, Ty, Type, Value};
+use cotangent_ir::{Const, InstData, Math, Op, Ty, Type, Value, op_group, type_group};
 use naga::{BinaryOperator, Expression, Handle, MathFunction, ScalarKind, UnaryOperator};
 
 type Expr = Handle<Expression>;
@@ -29,7 +29,7 @@ impl FuncEmitter<'_, '_> {
                 let rows = rows.collect();
                 self.compose(ty, rows)
             }
-            _ => Ok(result),
+            type_group!(unit | number | composite | handle) => Ok(result),
         }
     }
 
@@ -69,34 +69,11 @@ impl FuncEmitter<'_, '_> {
             Op::Screen(screen) => self.screen(data, *screen),
             Op::Insert(_)
             | Op::InsertAdd(_)
-            | Op::Inject(_)
-            | Op::Project(_)
-            | Op::Tag
-            | Op::DiffCall(_)
-            | Op::LinCall(_)
-            | Op::Global(_)
-            | Op::Store(_)
-            | Op::Atomic(_)
-            | Op::Barrier(_)
-            | Op::Wave(_)
-            | Op::Print(_)
-            | Op::TargetText(_)
-            | Op::Point(_)
-            | Op::Offset
-            | Op::Address
-            | Op::Pointer
             | Op::StoreTexel
-            | Op::Assert(_)
             | Op::Discard
-            | Op::Call(_)
-            | Op::If
-            | Op::Switch(_)
-            | Op::While(_)
-            | Op::For(_)
-            | Op::Yield
-            | Op::Break(_)
-            | Op::Continue(_)
-            | Op::Return => unsupported(self.span, format!("`{}` is not supported here", data.op.name())),
+            | op_group!(sum | memory | pointer | threads | host | call | control | exit) => {
+                unsupported(self.span, format!("`{}` is not supported here", data.op.name()))
+            }
         }
     }
 
@@ -138,14 +115,13 @@ impl FuncEmitter<'_, '_> {
         let Some(data) = self.func.def(value).filter(|_| self.scalar_of(value).is_int()) else {
             return false;
         };
-        match &data.op {
-            Op::Const(constant) => *constant == Const::Int(0),
-            // What was not assigned is written as zero.
-            Op::Zero | Op::Undef => true,
-            op => {
-                matches!(op, Op::Splat | Op::Pack) && data.operands.iter().any(|v| self.is_zero_somewhere(*v))
-            }
+        if let Op::Const(constant) = &data.op {
+            return *constant == Const::Int(0);
         }
+        // What was not assigned is written as zero.
+        matches!(data.op, Op::Zero | Op::Undef)
+            || matches!(data.op, Op::Splat | Op::Pack)
+                && data.operands.iter().any(|v| self.is_zero_somewhere(*v))
     }
 
     /// An element-wise operation on scalars or vectors of `s`.
@@ -266,6 +242,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// Shift amounts are unsigned there. naga takes them modulo the width, which for narrow integers is ours to do.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
     fn shift(&mut self, op: BinaryOperator, s: Scalar, shape: Ty, v: &[Expr]) -> Result<Expr> {
         // A front end of WGSL does not take a 64-bit constant for a 32-bit one.
         let (amount, lanes) = match self.out.expressions[v[1]] {
@@ -363,7 +340,7 @@ impl FuncEmitter<'_, '_> {
             Scalar::F16 | Scalar::F64 => {
                 self.expr(Expression::As { expr: a, kind: ScalarKind::Float, convert: Some(4) })
             }
-            _ => a,
+            Scalar::Bool | Scalar::F32 | scalar_group!(int) => a,
         };
         let bits = self.expr(Expression::As { expr: a, kind: ScalarKind::Uint, convert: None });
         let lanes =
@@ -432,7 +409,7 @@ impl FuncEmitter<'_, '_> {
         let (count, inner) = match types.get(shape) {
             Type::Vector(_, 1) => return Ok(base),
             Type::Matrix(s, r, c) => (u32::from(r), types.find(Type::Vector(s, c))),
-            _ => (types.arity(shape).unwrap_or(0), None),
+            type_group!(unit | number | composite | handle) => (types.arity(shape).unwrap_or(0), None),
         };
         let mut total = None;
         for index in 0..count {

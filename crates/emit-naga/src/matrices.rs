@@ -7,7 +7,7 @@ use crate::func::FuncEmitter;
 use crate::types::is_native_matrix;
 use crate::{Result, unsupported};
 use cotangent_base::Scalar;
-use cotangent_ir::{InstData, Math, Op, Ty, Type, Value};
+use cotangent_ir::{InstData, Math, Op, Ty, Type, Value, type_group};
 use naga::{BinaryOperator, Expression, Handle, MathFunction};
 
 type Expr = Handle<Expression>;
@@ -39,9 +39,12 @@ impl FuncEmitter<'_, '_> {
     /// A product in which a matrix takes part; transposed there, so the operands swap. What naga has no matrices for is
     /// multiplied number by number.
     pub fn product(&mut self, data: &InstData, ty: Ty) -> Result<Expr> {
-        let native = |value: &Value| match self.module().types.get(self.func.ty(*value)) {
-            Type::Matrix(s, r, c) => is_native_matrix(s, r, c),
-            _ => true,
+        let native = |value: &Value| {
+            if let Type::Matrix(s, r, c) = self.module().types.get(self.func.ty(*value)) {
+                is_native_matrix(s, r, c)
+            } else {
+                true
+            }
         };
         if data.operands.iter().all(native) && data.results.iter().all(native) {
             let [left, right] = [1, 0].map(|i| self.value(data.operands[i]));
@@ -49,9 +52,10 @@ impl FuncEmitter<'_, '_> {
         }
         let [a, b] = [data.operands[0], data.operands[1]].map(|v| self.numbers(v));
         // A vector is a column on the right of a matrix, a row on the left of one.
-        let (a, b) = match data.op {
-            Op::MatVec => (a, b.into_iter().flatten().map(|x| vec![x]).collect()),
-            _ => (a, b),
+        let (a, b) = if let Op::MatVec = data.op {
+            (a, b.into_iter().flatten().map(|x| vec![x]).collect())
+        } else {
+            (a, b)
         };
         let mut rows = Vec::new();
         for row in &a {
@@ -84,7 +88,7 @@ impl FuncEmitter<'_, '_> {
                 })
                 .collect(),
             Type::Vector(_, n) => vec![lanes(self, base, n)],
-            _ => vec![vec![base]],
+            Type::Scalar(_) | type_group!(unit | composite | handle) => vec![vec![base]],
         }
     }
 

@@ -5,7 +5,7 @@ use crate::func::FuncEmitter;
 use crate::traps::Poison;
 use crate::values::Place;
 use crate::words::Words;
-use cotangent_ir::{Global, InstData, Op, Path, Ty, Type, Value};
+use cotangent_ir::{Global, InstData, Op, Path, Ty, Type, Value, type_group};
 use naga::{Expression, Handle, Statement};
 
 impl FuncEmitter<'_, '_> {
@@ -15,9 +15,12 @@ impl FuncEmitter<'_, '_> {
             return Ok(Place::Expr(self.uniform(global, uniform)?));
         }
         let pointer = self.resource(self.emitter.globals[&global], global);
-        match self.module().types.get(self.module().globals[global].ty) {
-            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Ok(Place::Pointer(pointer)),
-            _ => Ok(Place::Expr(self.expr(Expression::Load { pointer }))),
+        if let Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) =
+            self.module().types.get(self.module().globals[global].ty)
+        {
+            Ok(Place::Pointer(pointer))
+        } else {
+            Ok(Place::Expr(self.expr(Expression::Load { pointer })))
         }
     }
 
@@ -51,10 +54,7 @@ impl FuncEmitter<'_, '_> {
 
     pub fn pointee(&self, handle: Value) -> Ty {
         let ty = self.func.ty(handle);
-        match self.module().types.get(ty) {
-            Type::Ref(inner) => inner,
-            _ => ty,
-        }
+        if let Type::Ref(inner) = self.module().types.get(ty) { inner } else { ty }
     }
 
     /// The words that a handle leads to.
@@ -117,7 +117,7 @@ impl FuncEmitter<'_, '_> {
             }
             Type::Array(elem, n) => vec![elem; n as usize],
             Type::Struct(id) => types.struct_def(id).fields.iter().map(|f| f.ty).collect(),
-            _ => vec![],
+            Type::Matrix(..) | Type::Sum(_) | type_group!(unit | handle) => vec![],
         };
         if parts.is_empty() {
             return Ok(value);
@@ -144,7 +144,7 @@ impl FuncEmitter<'_, '_> {
         let (scalar, lanes) = match self.module().types.get(ty) {
             Type::Vector(s, n) => (s, n),
             Type::Scalar(s) => (s, 1),
-            _ => return Ok(value),
+            Type::Matrix(..) | type_group!(unit | composite | handle) => return Ok(value),
         };
         let width = scalar.bytes() as naga::Bytes;
         let nan =

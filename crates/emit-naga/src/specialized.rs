@@ -13,7 +13,7 @@
 
 use crate::write::{Emitted, invalid};
 use crate::{Emitter, Result};
-use cotangent_base::{EntitySet, Scalar};
+use cotangent_base::{EntitySet, Scalar, scalar_group};
 use cotangent_ir::layout::Target;
 use cotangent_ir::{Const, Global, Module, Specialized, Type};
 use naga::{Expression, Handle, Literal, Span as NoSpan};
@@ -68,7 +68,7 @@ impl Emitter<'_> {
         let literal = match marked.scalar {
             Scalar::F32 => Literal::F32(marked.mark as f32),
             Scalar::I32 => Literal::I32(marked.mark as i32),
-            _ => Literal::U32(marked.mark),
+            Scalar::Bool | scalar_group!(int | float) => Literal::U32(marked.mark),
         };
         Some(self.out.global_expressions.append(Expression::Literal(literal), NoSpan::UNDEFINED))
     }
@@ -128,7 +128,7 @@ impl Marked {
                 let ty = match self.scalar {
                     Scalar::F32 => "float",
                     Scalar::I32 => "int",
-                    _ => "uint",
+                    Scalar::Bool | scalar_group!(int | float) => "uint",
                 };
                 let constant = format!("constant {ty} {name}_given [[function_constant({id})]];\n");
                 if !declared.contains(&constant) {

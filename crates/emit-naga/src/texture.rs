@@ -13,7 +13,7 @@ use crate::func::FuncEmitter;
 use crate::refuse::refuse;
 use crate::write::Pair;
 use crate::{Emitter, Result, unsupported, variable};
-use cotangent_base::{Scalar, Span};
+use cotangent_base::{Scalar, Span, scalar_group};
 use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::Target;
 use cotangent_ir::texture::{Dim, Opaque, Sampling, Texture, Touched};
@@ -56,7 +56,7 @@ fn kind(texture: Texture) -> ScalarKind {
     match texture.scalar {
         Scalar::I32 => ScalarKind::Sint,
         Scalar::U32 => ScalarKind::Uint,
-        _ => ScalarKind::Float,
+        Scalar::Bool | scalar_group!(int | float) => ScalarKind::Float,
     }
 }
 
@@ -148,9 +148,10 @@ fn access(touched: Touched) -> StorageAccess {
 
 impl FuncEmitter<'_, '_> {
     fn texture_of(&self, handle: Value) -> Result<Texture> {
-        match self.module().types.get(self.func.ty(handle)) {
-            Type::Opaque(Opaque::Texture(texture)) => Ok(texture),
-            _ => unsupported(self.span, "a texture operation on something else is not supported"),
+        if let Type::Opaque(Opaque::Texture(texture)) = self.module().types.get(self.func.ty(handle)) {
+            Ok(texture)
+        } else {
+            unsupported(self.span, "a texture operation on something else is not supported")
         }
     }
 
@@ -372,7 +373,7 @@ impl FuncEmitter<'_, '_> {
         let zero = match texture.scalar {
             Scalar::I32 => Literal::I32(0),
             Scalar::U32 => Literal::U32(0),
-            _ => Literal::F32(0.0),
+            Scalar::Bool | scalar_group!(int | float) => Literal::F32(0.0),
         };
         let mut components = vec![value];
         components.extend((texture.lanes..4).map(|_| self.expr(Expression::Literal(zero))));

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::func::FuncEmitter;
 use cotangent_base::{Scalar, Set};
 use cotangent_ir::layout::Target;
-use cotangent_ir::{Func, FuncId, InstData, Module, Op, Type, Value};
+use cotangent_ir::{Func, FuncId, InstData, Module, Op, Type, Value, op_group};
 use naga::{Expression, Handle, Literal, Statement, TypeInner};
 
 impl FuncEmitter<'_, '_> {
@@ -79,7 +79,7 @@ fn meets(module: &Module, op: &Op) -> bool {
     let mut open = match op {
         Op::Barrier(barrier) => return barrier.sync,
         Op::Call(callee) => vec![*callee],
-        _ => return false,
+        Op::DiffCall(_) | Op::LinCall(_) | op_group!(plain | control | exit) => return false,
     };
     let mut seen: Set<FuncId> = open.iter().copied().collect();
     while let Some(func) = open.pop() {
@@ -88,7 +88,7 @@ fn meets(module: &Module, op: &Op) -> bool {
             match &func.insts[inst].op {
                 Op::Barrier(barrier) if barrier.sync => return true,
                 Op::Call(callee) if seen.insert(*callee) => open.push(*callee),
-                _ => {}
+                op_group!(plain | call | control | exit) => {}
             }
         }
     }
@@ -110,7 +110,7 @@ fn from_context(module: &Module, func: &Func, value: Value) -> bool {
             }
             Op::Call(_) if data.results.len() > 1 => return true,
             Op::Math(_) | Op::Convert | Op::Bitcast | Op::Select => open.extend(&data.operands),
-            _ => {}
+            op_group!(plain | call | control | exit) => {}
         }
     }
     false

@@ -9,15 +9,18 @@ use cotangent_ir::{StructId, Ty, Type};
 use naga::{Handle, Span as NoSpan, StructMember, TypeInner, VectorSize};
 use std::num::NonZeroU32;
 
-/// Size and alignment by WGSL's rules.
+/// The size of the largest type that naga takes.
+const MOST_BYTES: u64 = i32::MAX as u64;
+
+/// Size and alignment by WGSL's rules. Those of a type that [`Emitter::sized`] refuses may be too small.
 #[derive(Clone, Copy)]
 struct Layout {
-    size: u32,
-    align: u32,
+    size: u64,
+    align: u64,
 }
 
 impl Layout {
-    fn stride(self) -> u32 {
+    fn stride(self) -> u64 {
         self.size.next_multiple_of(self.align)
     }
 }
@@ -30,6 +33,11 @@ pub(crate) fn vector_size(n: u8) -> Option<VectorSize> {
         4 => Some(VectorSize::Quad),
         _ => None,
     }
+}
+
+/// A number of bytes as naga counts them.
+fn bytes(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 /// Whether a matrix can be one of naga's; others are arrays of rows.
@@ -93,8 +101,22 @@ impl Emitter<'_> {
                 return refuse(Feature::BufferArgument, span, what);
             }
         };
+        self.sized(handle, span)?;
         self.types.insert(ty, handle);
         Ok(handle)
+    }
+
+    /// Refuses a type that is too large as the target stores it, where small integers take four bytes.
+    pub fn sized(&self, ty: Handle<naga::Type>, span: Span) -> Result<()> {
+        self.fits(self.layout(ty).size, span)
+    }
+
+    /// Refuses something of so many bytes if naga does not take it.
+    pub fn fits(&self, bytes: u64, span: Span) -> Result<()> {
+        match bytes > MOST_BYTES {
+            true => refuse(Feature::HugeValue, span, "a value of 2 GiB or more is not supported"),
+            false => Ok(()),
+        }
     }
 
     fn vector(&mut self, s: Scalar, n: u8, span: Span) -> Result<Handle<naga::Type>> {
@@ -116,7 +138,7 @@ impl Emitter<'_> {
     }
 
     pub fn array(&mut self, base: Handle<naga::Type>, n: u32) -> Handle<naga::Type> {
-        let stride = self.layout(base).stride();
+        let stride = bytes(self.layout(base).stride());
         let size = naga::ArraySize::Constant(NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN));
         self.plain(TypeInner::Array { base, size, stride })
     }
@@ -129,7 +151,7 @@ impl Emitter<'_> {
 
     /// An array of elements of one of naga's types whose number is known when it runs.
     pub fn runtime_array_of(&mut self, base: Handle<naga::Type>) -> Handle<naga::Type> {
-        let stride = self.layout(base).stride();
+        let stride = bytes(self.layout(base).stride());
         self.plain(TypeInner::Array { base, size: naga::ArraySize::Dynamic, stride })
     }
 
@@ -160,30 +182,31 @@ impl Emitter<'_> {
         name: &str,
         fields: Vec<(String, Handle<naga::Type>, Option<naga::Binding>)>,
     ) -> Handle<naga::Type> {
-        let (mut offset, mut align, mut members) = (0u32, 1, Vec::new());
+        let (mut offset, mut align, mut members) = (0u64, 1, Vec::new());
         for (name, ty, binding) in fields {
             let layout = self.layout(ty);
             offset = offset.next_multiple_of(layout.align);
-            members.push(StructMember { name: Some(name), ty, binding, offset });
+            members.push(StructMember { name: Some(name), ty, binding, offset: bytes(offset) });
             offset += layout.size;
             align = align.max(layout.align);
         }
-        let inner = TypeInner::Struct { members, span: offset.next_multiple_of(align) };
+        let inner = TypeInner::Struct { members, span: bytes(offset.next_multiple_of(align)) };
         self.out.types.insert(naga::Type { name: Some(name.to_string()), inner }, NoSpan::UNDEFINED)
     }
 
     /// How many bytes a type takes, and what its address is a multiple of.
     pub fn size_and_align(&self, ty: Handle<naga::Type>) -> (u32, u32) {
         let Layout { size, align } = self.layout(ty);
-        (size, align)
+        (bytes(size), bytes(align))
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
     fn layout(&self, ty: Handle<naga::Type>) -> Layout {
         let bytes = |scalar: naga::Scalar| {
-            if scalar == naga::Scalar::BOOL { 4 } else { u32::from(scalar.width) }
+            if scalar == naga::Scalar::BOOL { 4 } else { u64::from(scalar.width) }
         };
         let vector = |n: VectorSize, scalar| {
-            let n = n as u32;
+            let n = n as u64;
             Layout { size: n * bytes(scalar), align: n.next_power_of_two() * bytes(scalar) }
         };
         match &self.out.types[ty].inner {
@@ -191,15 +214,15 @@ impl Emitter<'_> {
             TypeInner::Vector { size, scalar } => vector(*size, *scalar),
             TypeInner::Matrix { columns, rows, scalar } => {
                 let column = vector(*rows, *scalar);
-                Layout { size: column.stride() * *columns as u32, align: column.align }
+                Layout { size: column.stride() * *columns as u64, align: column.align }
             }
             TypeInner::Array { base, size, stride } => {
                 let n = if let naga::ArraySize::Constant(n) = size { n.get() } else { 1 };
-                Layout { size: n * stride, align: self.layout(*base).align }
+                Layout { size: u64::from(n) * u64::from(*stride), align: self.layout(*base).align }
             }
             TypeInner::Struct { members, span } => {
                 let align = members.iter().map(|m| self.layout(m.ty).align).max().unwrap_or(1);
-                Layout { size: *span, align }
+                Layout { size: u64::from(*span), align }
             }
             _ => Layout { size: 4, align: 4 },
         }

@@ -12,7 +12,7 @@ use cotangent_base::Scalar;
 use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::bind::{BlockPlace, Kind, Slot};
 use cotangent_ir::layout::{Rules, Set, Target};
-use cotangent_ir::{Global, Path, Ty, Type};
+use cotangent_ir::{Global, Path, Ty, Type, type_group};
 use naga::{
     AddressSpace, ArraySize, BinaryOperator, Expression, Handle, Literal, Span as NoSpan, StructMember,
     TypeInner,
@@ -44,16 +44,16 @@ impl Emitter<'_> {
     pub fn block(&mut self, block: BlockPlace, used: &cotangent_base::EntitySet<Global>) -> Result<()> {
         let mut leaves: Vec<Leaf> = Vec::new();
         for (&global, place) in self.places.iter().filter(|(g, _)| used.contains(**g)) {
-            match place {
-                LeafPlace::Value(b, offset) if b.slot == block.slot => {
-                    leaves.push(Leaf { global, offset: *offset });
-                }
-                _ => {}
+            if let LeafPlace::Value(b, offset) = place
+                && b.slot == block.slot
+            {
+                leaves.push(Leaf { global, offset: *offset });
             }
         }
         leaves.sort_by_key(|leaf| (leaf.offset, leaf.global));
         let span =
             leaves.first().map_or(cotangent_base::Span::none(), |l| self.module.globals[l.global].span);
+        self.fits(u64::from(block.size).next_multiple_of(16), span)?;
         let Some(slot) = block.slot else {
             let what = "a constant buffer in a `ParameterBlock` is not supported";
             self.require(Feature::ParameterBlock, span, what)?;
@@ -183,7 +183,7 @@ impl Emitter<'_> {
                 Type::Scalar(Scalar::Bool) if block.rules.scalar_bytes(Scalar::Bool) == 4 => {
                     Uniform::Truth(var, index)
                 }
-                _ => Uniform::Words(Words {
+                type_group!(unit | number | composite | handle) => Uniform::Words(Words {
                     memory: var,
                     element: None,
                     member: Some(index),

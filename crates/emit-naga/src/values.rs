@@ -1,11 +1,12 @@
 //! Values: naga expressions, or variables that are loaded when needed.
 
 use crate::func::FuncEmitter;
+use crate::passing::Variable;
 use crate::types::{is_native_matrix, vector_size};
 use crate::{Result, unsupported};
 use cotangent_base::Scalar;
 use cotangent_ir::layout::Target;
-use cotangent_ir::{Const, InstData, Op, Path, Ty, Type, Value};
+use cotangent_ir::{Const, InstData, Op, Path, Ty, Type, Value, type_group};
 use cotangent_passes::shape::choice;
 use naga::{Expression, Handle, Literal};
 
@@ -15,7 +16,7 @@ pub(crate) enum Place {
     /// In an expression.
     Expr(Handle<Expression>),
     /// In a variable: read it where it is used.
-    Var(Handle<naga::LocalVariable>),
+    Var(Variable),
     /// A pointer to a global.
     Pointer(Handle<Expression>),
 }
@@ -46,17 +47,17 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// The variable that a value shares with others, if it does.
-    pub fn shared_variable(&mut self, value: Value) -> Result<Option<Handle<naga::LocalVariable>>> {
+    pub fn shared_variable(&mut self, value: Value) -> Result<Option<Variable>> {
         let Some(slot) = self.shared.slot(value) else { return Ok(None) };
         // A call gives its results as values here, and so does a choice: what nothing else shares a variable with needs none.
         let is_value = |made: &InstData| {
             matches!(made.op, Op::Call(_)) || choice(&self.module().types, self.func, made).is_some()
         };
-        if self.shared.members(slot).len() == 1 && self.func.def(value).is_some_and(is_value) {
-            return Ok(None);
-        }
         if let Some(var) = self.variables.get(&slot) {
             return Ok(Some(*var));
+        }
+        if self.shared.members(slot).len() == 1 && self.func.def(value).is_some_and(is_value) {
+            return Ok(None);
         }
         let named = self.shared.members(slot).iter().find_map(|v| self.name_of(*v));
         let var = self.new_variable(self.func.ty(value), named)?;
@@ -65,7 +66,7 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// The variable a value is in; one is made for it if need be.
-    pub fn variable_of(&mut self, value: Value) -> Result<Handle<naga::LocalVariable>> {
+    pub fn variable_of(&mut self, value: Value) -> Result<Variable> {
         if let Place::Var(var) = self.places[&value] {
             return Ok(var);
         }
@@ -155,7 +156,9 @@ impl FuncEmitter<'_, '_> {
                 return self.compose(ty, vec![row; r.into()]);
             }
             Type::Array(_, n) => n,
-            _ => return unsupported(self.span, "a splat of this type is not supported"),
+            Type::Scalar(_) | type_group!(unit | composite | handle) => {
+                return unsupported(self.span, "a splat of this type is not supported");
+            }
         };
         self.compose(ty, vec![a; count as usize])
     }
@@ -169,7 +172,7 @@ impl FuncEmitter<'_, '_> {
         }
         if path.indices() > 0 || matches!(self.places[&aggregate], Place::Var(_)) {
             let var = self.variable_of(aggregate)?;
-            let base = self.expr(Expression::LocalVariable(var));
+            let base = self.pointer_to(var);
             let pointer = self.access(base, self.func.ty(aggregate), path, &data.operands[1..])?;
             return Ok(self.expr(Expression::Load { pointer }));
         }
@@ -253,16 +256,18 @@ impl FuncEmitter<'_, '_> {
     /// An index of at most 32 bits: more are no index in WGSL, and drivers fall over them. Whether it is inside is tested before.
     fn index(&mut self, index: Value) -> Handle<Expression> {
         let value = self.value(index);
-        match self.scalar_of(index) {
-            Scalar::I64 | Scalar::U64 => self.converted(value, naga::Scalar::U32),
-            _ => value,
+        if let Scalar::I64 | Scalar::U64 = self.scalar_of(index) {
+            self.converted(value, naga::Scalar::U32)
+        } else {
+            value
         }
     }
 
     fn part_type(&self, ty: Ty, index: Option<u32>) -> Option<Ty> {
-        match self.module().types.get(ty) {
-            Type::Buffer(elem, _) => Some(elem),
-            _ => self.module().types.part(ty, index),
+        if let Type::Buffer(elem, _) = self.module().types.get(ty) {
+            Some(elem)
+        } else {
+            self.module().types.part(ty, index)
         }
     }
 
@@ -279,7 +284,7 @@ impl FuncEmitter<'_, '_> {
             self.store_var(var, old);
         }
         let mut value = self.value(part);
-        let base = self.expr(Expression::LocalVariable(var));
+        let base = self.pointer_to(var);
         let pointer = self.access(base, ty, path, &data.operands[2..])?;
         if adds {
             let old = self.expr(Expression::Load { pointer });
@@ -306,7 +311,7 @@ impl FuncEmitter<'_, '_> {
                 };
                 vec![row; r.into()]
             }
-            _ => {
+            Type::Sum(_) | type_group!(unit | number | handle) => {
                 return Ok(self.expr(Expression::Binary {
                     op: naga::BinaryOperator::Add,
                     left: a,

@@ -9,7 +9,7 @@ use crate::{Emitter, Result};
 use cotangent_base::Scalar;
 use cotangent_ir::capabilities::Feature;
 use cotangent_ir::wave::Wave;
-use cotangent_ir::{FuncId, InstData, Module, Op, Type};
+use cotangent_ir::{FuncId, InstData, Module, Op, Type, type_group};
 use naga::{
     BuiltIn, CollectiveOperation, Direction, Expression, GatherMode, Handle, Literal, Statement,
     SubgroupOperation, TypeInner,
@@ -149,7 +149,7 @@ impl FuncEmitter<'_, '_> {
         let (scalar, lanes) = match self.module().types.get(ty) {
             Type::Scalar(s) => (s, None),
             Type::Vector(s, n) => (s, crate::types::vector_size(n)),
-            _ => (Scalar::U32, None),
+            Type::Matrix(..) | type_group!(unit | composite | handle) => (Scalar::U32, None),
         };
         Ok(if kind.math().is_some() { self.wrapped(result, scalar, lanes) } else { result })
     }

@@ -10,10 +10,10 @@
 
 use crate::func::FuncEmitter;
 use crate::{Result, unsupported};
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::{Rules, Set};
-use cotangent_ir::{Const, Op, Path, Ty, Type, Types, Value};
+use cotangent_ir::{Const, Op, Path, Ty, Type, Types, Value, type_group};
 use naga::{BinaryOperator, Expression, Handle, Literal, ScalarKind, Statement};
 
 type Expr = Handle<Expression>;
@@ -46,14 +46,14 @@ pub(crate) enum Form {
 /// A byte in memory: `4 * words + bytes + offset`.
 #[derive(Clone, Copy)]
 pub(crate) struct Address {
-    of: Words,
-    words: Option<Expr>,
-    bytes: Option<Expr>,
-    offset: u32,
+    pub of: Words,
+    pub words: Option<Expr>,
+    pub bytes: Option<Expr>,
+    pub offset: u32,
 }
 
 impl Address {
-    fn later(self, offset: u32) -> Address {
+    pub fn later(self, offset: u32) -> Address {
         Address { offset: self.offset + offset, ..self }
     }
 }
@@ -72,6 +72,8 @@ pub(crate) fn is_native(types: &Types, ty: Ty, rules: Rules) -> bool {
         Type::Array(elem, _) => {
             own.stride(types, elem) == rules.stride(types, elem) && is_native(types, elem, rules)
         }
+        // A value of interface type: what it holds is converted.
+        Type::Struct(id) if !types.struct_def(id).ids.is_empty() => false,
         Type::Struct(id) => {
             let fields = 0..types.struct_def(id).fields.len() as u32;
             let same = |i| match (own.part(types, ty, i), rules.part(types, ty, i)) {
@@ -100,16 +102,19 @@ pub(crate) fn has_small_parts(types: &Types, ty: Ty, rules: Rules) -> bool {
         Type::Unit | Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => false,
         Type::Scalar(s) | Type::Vector(s, _) | Type::Matrix(s, ..) => rules.scalar_bytes(s) < 4,
         Type::Array(elem, _) => has_small_parts(types, elem, rules),
+        Type::Struct(id) if !types.struct_def(id).ids.is_empty() => {
+            types.struct_def(id).members().iter().any(|f| has_small_parts(types, f.ty, Rules::HELD))
+        }
         Type::Struct(id) => types.struct_def(id).fields.iter().any(|f| has_small_parts(types, f.ty, rules)),
     }
 }
 
 impl FuncEmitter<'_, '_> {
-    fn word_literal(&mut self, n: u32) -> Expr {
+    pub fn word_literal(&mut self, n: u32) -> Expr {
         self.expr(Expression::Literal(Literal::U32(n)))
     }
 
-    fn word_op(&mut self, op: BinaryOperator, left: Expr, right: Expr) -> Expr {
+    pub fn word_op(&mut self, op: BinaryOperator, left: Expr, right: Expr) -> Expr {
         self.expr(Expression::Binary { op, left, right })
     }
 
@@ -139,25 +144,26 @@ impl FuncEmitter<'_, '_> {
         let (mut ty, mut indices) = (ty, indices.iter());
         for step in &path.0 {
             let (index, rules) = (step.known(), of.rules);
-            let (stride, inner) = match types.get(ty) {
-                Type::Buffer(elem, _) => (rules.stride(types, elem).unwrap_or(0), elem),
-                _ => {
-                    let known = index.unwrap_or(0);
-                    let Some((offset, inner)) = rules.part(types, ty, known) else {
-                        return unsupported(self.span, "this part of memory is not supported");
-                    };
-                    if index.is_some() {
-                        at.offset += offset;
-                        ty = inner;
-                        continue;
-                    }
-                    let stride = match types.get(ty) {
-                        Type::Matrix(s, r, c) => rules.matrix_steps(s, r, c).0,
-                        Type::Vector(s, _) => rules.scalar_bytes(s),
-                        _ => rules.stride(types, inner).unwrap_or(0),
-                    };
-                    (stride, inner)
+            let (stride, inner) = if let Type::Buffer(elem, _) = types.get(ty) {
+                (rules.stride(types, elem).unwrap_or(0), elem)
+            } else {
+                let known = index.unwrap_or(0);
+                let Some((offset, inner)) = rules.part(types, ty, known) else {
+                    return unsupported(self.span, "this part of memory is not supported");
+                };
+                if index.is_some() {
+                    at.offset += offset;
+                    ty = inner;
+                    continue;
                 }
+                let stride = match types.get(ty) {
+                    Type::Matrix(s, r, c) => rules.matrix_steps(s, r, c).0,
+                    Type::Vector(s, _) => rules.scalar_bytes(s),
+                    Type::Scalar(_) | type_group!(unit | composite | handle) => {
+                        rules.stride(types, inner).unwrap_or(0)
+                    }
+                };
+                (stride, inner)
             };
             match index {
                 Some(index) => at.offset += stride * index,
@@ -246,6 +252,9 @@ impl FuncEmitter<'_, '_> {
             Type::Unit => Ok(self.word_literal(0)),
             Type::Array(_, 0) => self.zero(ty),
             Type::Scalar(s) => self.read_scalar(at, s),
+            Type::Struct(id) if !self.module().types.struct_def(id).ids.is_empty() => {
+                self.read_held(at, ty, id)
+            }
             Type::Vector(..) | Type::Matrix(..) | Type::Array(..) | Type::Struct(_) => {
                 let mut values = Vec::new();
                 for (at, part) in parts {
@@ -266,7 +275,10 @@ impl FuncEmitter<'_, '_> {
             Type::Unit => return Ok(()),
             Type::Scalar(s) => return self.write_scalar(at, s, value),
             Type::Vector(s, 1) => return self.write_scalar(at, s, value),
-            _ => {}
+            Type::Struct(id) if !types.struct_def(id).ids.is_empty() => {
+                return self.write_held(at, (ty, id), value);
+            }
+            type_group!(number | composite | handle) => {}
         }
         for (index, (at, part)) in self.parts_at(at, ty).into_iter().enumerate() {
             let inner = self.expr(Expression::AccessIndex { base: value, index: index as u32 });
@@ -293,7 +305,7 @@ impl FuncEmitter<'_, '_> {
         (0..count).filter_map(part).collect()
     }
 
-    fn read_word(&mut self, at: Address) -> Expr {
+    pub fn read_word(&mut self, at: Address) -> Expr {
         let (pointer, shift) = self.word_pointer(at);
         let word = self.expr(Expression::Load { pointer });
         shift.map_or(word, |shift| self.word_op(BinaryOperator::ShiftRight, word, shift))
@@ -367,23 +379,24 @@ impl FuncEmitter<'_, '_> {
         match s {
             Scalar::F64 => self.expr(Expression::As { expr: both, kind: ScalarKind::Float, convert: None }),
             Scalar::I64 => self.converted(both, naga::Scalar::I64),
-            _ => both,
+            Scalar::Bool | scalar_group!(int | float) => both,
         }
     }
 
     /// The lower and the upper word of a number of 64 bits.
     pub fn two_words(&mut self, value: Expr, s: Scalar) -> [Expr; 2] {
         let convert = (s == Scalar::I64).then_some(8);
-        let wide = match s {
-            Scalar::U64 => value,
-            _ => self.expr(Expression::As { expr: value, kind: ScalarKind::Uint, convert }),
+        let wide = if s == Scalar::U64 {
+            value
+        } else {
+            self.expr(Expression::As { expr: value, kind: ScalarKind::Uint, convert })
         };
         let by = self.word_literal(32);
         let high = self.word_op(BinaryOperator::ShiftRight, wide, by);
         [wide, high].map(|expr| self.converted(expr, naga::Scalar::U32))
     }
 
-    fn write_word(&mut self, at: Address, word: Expr, bits: u32) {
+    pub fn write_word(&mut self, at: Address, word: Expr, bits: u32) {
         let (pointer, shift) = self.word_pointer(at);
         if bits == 32 {
             self.statement(Statement::Store { pointer, value: word });

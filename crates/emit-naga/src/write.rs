@@ -208,6 +208,7 @@ fn wgsl_entries(text: &str) -> Vec<String> {
 }
 
 /// naga prints no offsets and strides in WGSL: those of memory that the host sees must be what WGSL makes of the order.
+#[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
 fn check_layouts(module: &naga::Module) -> Result<()> {
     use naga::{AddressSpace, TypeInner};
     let mut layouter = naga::proc::Layouter::default();

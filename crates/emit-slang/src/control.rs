@@ -1,9 +1,10 @@
 //! Emits branches, loops and exits, and assignments that happen at once.
 
 use crate::Result;
-use crate::expr::{Expr, UNARY};
+use crate::expr::Expr;
 use crate::func::{FuncEmitter, Var};
 use cotangent_ir::{Const, Control, Dir, Exit, Inst, InstData, LoopInfo, Op, Region, Value};
+use cotangent_passes::precedence::UNARY;
 
 /// One of several assignments that happen at once.
 pub(crate) struct Move {

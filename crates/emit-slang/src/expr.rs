@@ -2,23 +2,13 @@
 
 use crate::func::{FuncEmitter, Var};
 use crate::{Result, types};
-use cotangent_base::Scalar;
-use cotangent_ir::{Const, InstData, Math, Op, Path, Step, Ty, Type, Value};
-
-/// How tightly names, calls and accesses bind.
-pub(crate) const PRIMARY: u8 = 16;
-pub(crate) const UNARY: u8 = 15;
-const PRODUCT: u8 = 14;
-const SUM: u8 = 13;
-const SHIFT: u8 = 12;
-const RELATION: u8 = 11;
-const EQUALITY: u8 = 10;
-const BIT_AND: u8 = 9;
-const BIT_XOR: u8 = 8;
-const BIT_OR: u8 = 7;
-const BOTH: u8 = 5;
-const EITHER: u8 = 4;
-const CHOICE: u8 = 3;
+use cotangent_base::{Scalar, scalar_group};
+use cotangent_ir::{
+    Const, InstData, Math, Op, Path, Step, Ty, Type, Value, math_group, op_group, type_group,
+};
+use cotangent_passes::precedence::{
+    BIT_AND, BIT_OR, BIT_XOR, BOTH, CHOICE, EITHER, EQUALITY, PRIMARY, PRODUCT, RELATION, SHIFT, SUM, UNARY,
+};
 
 /// An expression.
 #[derive(Clone, Debug)]
@@ -132,22 +122,24 @@ impl FuncEmitter<'_, '_> {
             Op::Math(math) => self.math(*math, data, &args)?,
             Op::Const(constant) => self.literal(*constant, self.scalar(result)),
             Op::Zero | Op::Undef => self.zero(ty)?,
-            Op::Select => match self.shape(data.operands[0]) {
-                Type::Scalar(_) => {
+            Op::Select => {
+                if let Type::Scalar(_) = self.shape(data.operands[0]) {
                     let [c, a, b] = [0, 1, 2].map(|i: usize| args[i].at_least(CHOICE + 1));
                     Expr::of(format!("{c} ? {a} : {b}"), CHOICE, &args)
+                } else {
+                    Expr::call("select", &args)
                 }
-                _ => Expr::call("select", &args),
-            },
+            }
             Op::Convert | Op::Splat => Expr::call(&self.ty(ty)?, &args),
             Op::Bitcast => Expr::call(&format!("bit_cast<{}>", self.ty(ty)?), &args),
             Op::Sum => self.sum(data.operands[0], &args),
             Op::Swizzle(lanes) => {
                 let lanes: String = lanes.iter().map(|lane| LANES[usize::from(*lane)]).collect();
                 let text = format!("{}.{lanes}", args[0].at_least(PRIMARY));
-                match self.shape(result) {
-                    Type::Vector(_, 1) => Expr::of(format!("{}({text})", self.ty(ty)?), PRIMARY, &args),
-                    _ => Expr::of(text, PRIMARY, &args),
+                if let Type::Vector(_, 1) = self.shape(result) {
+                    Expr::of(format!("{}({text})", self.ty(ty)?), PRIMARY, &args)
+                } else {
+                    Expr::of(text, PRIMARY, &args)
                 }
             }
             Op::Dot => Expr::call("dot", &args),
@@ -163,7 +155,9 @@ impl FuncEmitter<'_, '_> {
             Op::Detach => args.into_iter().next().expect("it has an operand"),
             Op::Global(global) => Expr::name(self.e.globals[global].clone()),
             Op::Length => Expr::of(format!("{}.getCount()", args[0].at_least(PRIMARY)), PRIMARY, &args),
-            _ => return self.misplaced(data),
+            op_group!(
+                aggregate | sum | memory | pointer | texture | threads | host | pixel | call | control | exit
+            ) => return self.misplaced(data),
         })
     }
 
@@ -179,7 +173,7 @@ impl FuncEmitter<'_, '_> {
                 (0..r).flat_map(|r| (0..c).map(move |c| format!("{name}[{r}][{c}]"))).collect()
             }
             Type::Vector(_, n) => (0..n).map(|lane| format!("{name}.{}", LANES[usize::from(lane)])).collect(),
-            _ => vec![name.clone()],
+            Type::Scalar(_) | type_group!(unit | composite | handle) => vec![name.clone()],
         };
         Expr::of(elements.join(" + "), SUM, args)
     }
@@ -243,7 +237,9 @@ impl FuncEmitter<'_, '_> {
             Math::FirstBitLow => Expr::call("__firstbitlow", args),
             Math::FirstBitHigh => Expr::call("__firstbithigh", args),
             Math::RoundEven => return self.misplaced(data),
-            math => Expr::call(math.name(), args),
+            Math::ReverseBits | math_group!(arithmetic | test | round | elementary) => {
+                Expr::call(math.name(), args)
+            }
         };
         // Small integers become `int` in arithmetic.
         if types::is_small(s) && expr.level < PRIMARY && !matches!(expr.level, RELATION | EQUALITY) {
@@ -260,7 +256,7 @@ fn float(x: f64, s: Scalar) -> String {
     let x = cotangent_ir::eval::round(x, s);
     let of_bits = |bits: u32| match s {
         Scalar::F32 => format!("asfloat({bits:#x}u)"),
-        s => format!("{}(asfloat({bits:#x}u))", types::scalar(s)),
+        Scalar::Bool | scalar_group!(int | float) => format!("{}(asfloat({bits:#x}u))", types::scalar(s)),
     };
     if x.is_nan() {
         of_bits(0x7fc0_0000)
@@ -270,7 +266,7 @@ fn float(x: f64, s: Scalar) -> String {
         match s {
             Scalar::F64 => format!("{x:?}l"),
             Scalar::F16 => format!("half({:?})", x as f32),
-            _ => format!("{:?}", x as f32),
+            Scalar::Bool | Scalar::F32 | scalar_group!(int) => format!("{:?}", x as f32),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::expr::Expr;
 use crate::names::Names;
 use crate::{Emitter, Result};
 use cotangent_base::{Map, Set, Span};
-use cotangent_ir::{Dir, Func, FuncId, Inst, Op, Path, Region, Step, Ty, Type, Value, ValueDef};
+use cotangent_ir::{Dir, Func, FuncId, Inst, Op, Path, Region, Step, Ty, Type, Value, ValueDef, op_group};
 use cotangent_passes::place::{Places, Slot};
 
 /// An expression of this length gets a name.
@@ -244,7 +244,7 @@ impl FuncEmitter<'_, '_> {
                     _ => None,
                 }
             }
-            _ => None,
+            Op::DiffCall(_) | Op::LinCall(_) | op_group!(plain | control | exit) => None,
         }
     }
 

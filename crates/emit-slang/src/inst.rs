@@ -1,9 +1,10 @@
 //! Emits instructions that change something, and those that need statements.
 
-use crate::expr::{Expr, UNARY};
+use crate::expr::Expr;
 use crate::func::{FuncEmitter, Var};
 use crate::{Result, types};
-use cotangent_ir::{Dir, FuncId, Inst, InstData, Op, Path, Step, Ty, Type, Value};
+use cotangent_ir::{Dir, FuncId, Inst, InstData, Op, Path, Step, Ty, Type, Value, op_group};
+use cotangent_passes::precedence::{PRIMARY, UNARY};
 
 impl FuncEmitter<'_, '_> {
     /// Emits one instruction.
@@ -47,7 +48,7 @@ impl FuncEmitter<'_, '_> {
             Op::Splat if matches!(self.shape(data.results[0]), Type::Array(..)) => self.fill(&data),
             Op::Sum if matches!(self.shape(data.operands[0]), Type::Array(..)) => self.total(&data),
             _ if self.uses(data.results[0]) == 0 && self.places.slot(data.results[0]).is_none() => Ok(()),
-            _ => {
+            Op::DiffCall(_) | Op::LinCall(_) | op_group!(plain) => {
                 let expr = self.pure(&data)?;
                 match data.op {
                     Op::Extract(ref path) if self.is_plain_part(&data, path, &expr) => {
@@ -58,7 +59,7 @@ impl FuncEmitter<'_, '_> {
                         self.values.insert(data.results[0], expr);
                         Ok(())
                     }
-                    _ => self.made(data.results[0], expr),
+                    op_group!(plain | call | control | exit) => self.made(data.results[0], expr),
                 }
             }
         }
@@ -227,8 +228,7 @@ impl FuncEmitter<'_, '_> {
                     Step::Part(index) => (Expr::name(index.to_string()), indices),
                     Step::Index => (self.value(indices[0]), &indices[1..]),
                 };
-                let place =
-                    Expr::of(format!("{}[{}]", base.text, index.text), crate::expr::PRIMARY, &[base, index]);
+                let place = Expr::of(format!("{}[{}]", base.text, index.text), PRIMARY, &[base, index]);
                 self.access(place, element, &Path(path.0[1..].into()), rest)
             }
             Type::Ref(inner) => self.access(base, inner, path, indices),

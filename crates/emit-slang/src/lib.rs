@@ -14,6 +14,9 @@
 //! | `expr`    | expressions and constants                                  |
 //! | `names`   | names that mean nothing else in Slang                      |
 
+// A new variant must be looked at wherever its enumeration is matched.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod codes;
 mod control;
 mod expr;

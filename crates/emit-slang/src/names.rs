@@ -10,7 +10,7 @@ const KEYWORDS: &str = "and Array as associatedtype bool break case catch cbuffe
     ref register return row_major sample sizeof snorm static string String struct super switch tbuffer this This throw throws true \
     try typealias typedef typename uint uint8_t uint16_t uint64_t uniform unorm using var vector void volatile where while yield";
 
-/// The functions that printed code calls, which nothing else in their scope may be called.
+/// The functions that printed code calls. No variable may have one of these names.
 const FUNCTIONS: &str = "abort abs acos acosh asfloat asin asinh atan atan2 atanh bit_cast ceil cos cosh dot exp exp2 floor fma fmod \
     isinf isnan log log10 log2 max min mul pow reversebits round rsqrt select sin sinh sqrt tan tanh transpose trunc";
 

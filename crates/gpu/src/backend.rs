@@ -6,15 +6,16 @@
 
 use crate::run::{Dispatch, Layouts};
 use crate::texture::{Image, Number, Storage};
-use crate::{Binding, Code, Content, Device, Needs};
-use cotangent_base::Scalar;
+use crate::{Binding, Content, Device};
+use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::layout::bind::{self, BlockPlace, LeafPlace, Slot};
 use cotangent_ir::layout::{Matrices, Memory, Repack, Rules, Target};
 use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture as Texels};
 use cotangent_ir::{Access, FuncId, Global, GlobalData, GlobalKind, Stage, Type};
-use cotangent_runtime::shader::{self, Lengths, Prints, Shader, Translate};
+use cotangent_runtime::shader::{Lengths, Prints, Shader, Translate};
 use cotangent_runtime::{
-    Argument, Arguments, Backend, Compiled, Element, Failure, Launch, Launched, TextureType,
+    Argument, Arguments, Backend, Compiled, Element, Failure, Fitting, Launch, Launched, Packing,
+    TextureType, fitting,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -52,37 +53,6 @@ pub struct Buffer {
     buffer: wgpu::Buffer,
 }
 
-/// How elements move between the host and a device, and how far they are apart here and there.
-#[derive(PartialEq, Eq, Debug)]
-struct Packing {
-    /// None for elements that have no layout there.
-    repack: Option<Repack>,
-    outer: usize,
-    inner: usize,
-}
-
-impl Packing {
-    fn inward(&self, bytes: &[u8]) -> Vec<u8> {
-        let Some(repack) = &self.repack else { return bytes.to_vec() };
-        let mut packed = vec![0; bytes.len() / self.outer * self.inner];
-        for (from, to) in bytes.chunks_exact(self.outer).zip(packed.chunks_exact_mut(self.inner)) {
-            repack.apply(from, to);
-        }
-        packed
-    }
-
-    /// The way back; what no number lies in is zero.
-    fn outward(&self, packed: &[u8]) -> Vec<u8> {
-        let Some(repack) = &self.repack else { return packed.to_vec() };
-        let mut bytes = vec![0; packed.len() / self.inner * self.outer];
-        let back = repack.reversed();
-        for (from, to) in packed.chunks_exact(self.inner).zip(bytes.chunks_exact_mut(self.outer)) {
-            back.apply(from, to);
-        }
-        bytes
-    }
-}
-
 /// A texture on a device.
 #[derive(Clone, Debug)]
 pub struct Texture {
@@ -104,30 +74,12 @@ impl Gpu {
     }
 
     fn packing(&self, element: &Element) -> Result<Packing, Failure> {
-        let (types, ty) = element.ty();
         let rules = self.target.rules(Memory::Buffer, Matrices::Rows);
-        let inner = rules.stride(types, ty).map(|n| n as usize).filter(|n| *n > 0);
-        let repack = Repack::new(types, ty, Rules::C, rules);
-        match (repack, element.stride(), inner) {
-            (Some(repack), Some(outer), Some(inner)) => Ok(Packing { repack: Some(repack), outer, inner }),
+        match Packing::by(element, rules) {
+            Some(packing) => Ok(packing),
             // No shader can use it, and translating one that does says so.
-            (_, Some(stride), _) => Ok(Packing { repack: None, outer: stride, inner: stride }),
-            _ => Err(Failure::usage("the elements of the buffer take no memory")),
+            None => Packing::new(element, |outer| outer),
         }
-    }
-
-    /// The place of whole elements on the device.
-    fn inner(&self, buffer: &Buffer, range: Range<usize>) -> Result<Range<usize>, Failure> {
-        let Packing { outer, inner, .. } = *buffer.packing;
-        let is_whole = range.start.is_multiple_of(outer) && range.end.is_multiple_of(outer);
-        if !is_whole || range.start > range.end || range.end > self.size(buffer) {
-            let size = self.size(buffer);
-            let Range { start, end } = range;
-            return Err(Failure::usage(format!(
-                "bytes {start} to {end} are no elements of a buffer of {size} bytes, whose elements have {outer}"
-            )));
-        }
-        Ok(range.start / outer * inner..range.end / outer * inner)
     }
 
     /// The lengths that a shader cannot find out: those of buffers that end within a word, and of buffers without elements, for
@@ -137,7 +89,7 @@ impl Gpu {
         let params = module.globals.iter().filter(|(_, data)| data.kind == GlobalKind::Param);
         let length = |(global, data): (Global, &GlobalData)| match arguments.get(global) {
             Some(Argument::Buffer(Buffer { count, packing, .. })) => {
-                let is_told = *count == 0 || !(count * packing.inner).is_multiple_of(4);
+                let is_told = *count == 0 || !(count * packing.inner()).is_multiple_of(4);
                 is_told.then_some((global, *count))
             }
             None if matches!(module.types.get(data.ty), Type::Buffer(..)) => Some((global, 0)),
@@ -184,17 +136,9 @@ impl Gpu {
                     let (Content::Uniform(block) | Content::Pushed(block)) = &mut block.content else {
                         return Err(Failure::usage(format!("`{name}` cannot be bound on a device")));
                     };
-                    match arguments.get(global) {
-                        Some(Argument::Value(bytes)) => {
-                            let size = Rules::C.layout(&module.types, ty).map_or(0, |l| l.size as usize);
-                            if bytes.len() != size {
-                                let given = bytes.len();
-                                return Err(Failure::usage(format!(
-                                    "`{name}` takes {size} bytes, but was given {given}"
-                                )));
-                            }
-                            repack.apply(bytes, &mut block[*offset as usize..]);
-                        }
+                    let argument = arguments.get(global).map(|given| fitting(module, global, given, false));
+                    match argument.transpose()? {
+                        Some(Fitting::Value(bytes)) => repack.apply(bytes, &mut block[*offset as usize..]),
                         None => {}
                         Some(_) => return Err(Failure::usage(format!("`{name}` is a value"))),
                     }
@@ -224,23 +168,21 @@ impl Gpu {
     ) -> Result<Content, Failure> {
         let data = &compiled.module.globals[param];
         let name = data.name;
+        let argument = argument.map(|given| fitting(&compiled.module, param, given, false)).transpose()?;
         match (compiled.module.types.get(data.ty), argument) {
-            (Type::Buffer(elem, access), Some(Argument::Buffer(buffer))) if buffer.count > 0 => {
-                if !buffer.element.is_like(&Element::new(&compiled.module, elem), false) {
-                    return Err(Failure::usage(format!("the buffer given for `{name}` has other elements")));
-                }
-                Ok(Content::Buffer(buffer.buffer.clone(), access == Access::ReadWrite))
+            (_, Some(Fitting::Buffer(buffer, _, writes))) if buffer.count > 0 => {
+                Ok(Content::Buffer(buffer.buffer.clone(), writes))
             }
             // A device cannot bind an empty buffer. The shader is told that there are no elements.
-            (Type::Buffer(elem, access), None | Some(Argument::Buffer(_))) => {
+            (Type::Buffer(elem, access), _) => {
                 let packing = self.packing(&Element::new(&compiled.module, elem))?;
-                let zeros = vec![0; packing.inner.next_multiple_of(4)];
+                let zeros = vec![0; packing.inner().next_multiple_of(4)];
                 Ok(if access == Access::ReadWrite { Content::Write(zeros) } else { Content::Read(zeros) })
             }
-            (Type::Opaque(Opaque::Texture(_)), Some(Argument::Texture(texture))) => {
+            (_, Some(Fitting::Texture(texture, _))) => {
                 if compiled.texture(param) != Some(texture.ty) {
                     return Err(Failure::usage(format!(
-                        "the texture given for `{name}` is of another type, or made for another use"
+                        "the texture given for `{name}` was made for another use"
                     )));
                 }
                 Ok(Content::Bound(texture.image, texture.texture.clone()))
@@ -285,27 +227,16 @@ impl Gpu {
         if let Some(kernel) = kernels.get(&key) {
             return Ok((kernel.clone(), bindings, false));
         }
-        self.device.check(needs(shader.needs))?;
-        let code = match &shader.code {
-            shader::Code::Wgsl(text) => Code::Wgsl(text.clone()),
-            shader::Code::SpirV(words) => Code::SpirV(words.clone()),
-        };
-        let (pipeline, layouts) = self.device.pipeline(&code, &shader.entry, &bindings)?;
+        self.device.check(shader.needs)?;
+        let (pipeline, layouts) = self.device.pipeline(&shader.code, &shader.entry, &bindings)?;
         let kernel = Arc::new(Kernel { shader, pipeline, layouts });
         kernels.insert(key, kernel.clone());
         Ok((kernel, bindings, true))
     }
 }
 
-fn needs(needs: shader::Needs) -> Needs {
-    Needs { f16: needs.f16, f64: needs.f64, i64: needs.i64, waves: needs.waves }
-}
-
-fn sampler(argument: Option<&Argument<Gpu>>) -> SamplerState {
-    match argument {
-        Some(Argument::Sampler(state)) => *state,
-        _ => SamplerState::default(),
-    }
+fn sampler(argument: Option<Fitting<'_, Gpu>>) -> SamplerState {
+    if let Some(Fitting::Sampler(state)) = argument { state } else { SamplerState::default() }
 }
 
 impl Backend for Gpu {
@@ -319,14 +250,10 @@ impl Backend for Gpu {
 
     fn make_buffer(&self, element: &Element, bytes: &[u8]) -> Result<Buffer, Failure> {
         let packing = self.packing(element)?;
-        if !bytes.len().is_multiple_of(packing.outer) {
-            let (size, stride) = (bytes.len(), packing.outer);
-            return Err(Failure::usage(format!("{size} bytes are no whole elements of {stride} bytes")));
-        }
+        let count = packing.count(bytes)?;
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let packed = packing.inward(bytes);
         let buffer = self.device.caught("cannot make the buffers", || self.device.buffer(usage, &packed))?;
-        let count = bytes.len() / packing.outer;
         Ok(Buffer { element: element.clone(), packing: Arc::new(packing), count, buffer })
     }
 
@@ -342,14 +269,22 @@ impl Backend for Gpu {
         Ok(Texture { ty, image, texture })
     }
 
+    fn element(buffer: &Buffer) -> &Element {
+        &buffer.element
+    }
+
+    fn texels(texture: &Texture) -> Texels {
+        texture.ty.texture
+    }
+
     fn size(&self, buffer: &Buffer) -> usize {
-        buffer.count * buffer.packing.outer
+        buffer.count * buffer.packing.outer()
     }
 
     fn write(&self, buffer: &Buffer, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
-        let range = self.inner(buffer, offset..offset.saturating_add(bytes.len()))?;
+        let range = buffer.packing.range(buffer.count, offset..offset.saturating_add(bytes.len()))?;
         let packed = buffer.packing.inward(bytes);
-        let whole = buffer.count * buffer.packing.inner;
+        let whole = buffer.count * buffer.packing.inner();
         // Devices write words. What lies beside elements in the first and last of them is written again.
         let (start, end) = (range.start / 4 * 4, range.end.next_multiple_of(4));
         let words = if (start, end.min(whole)) == (range.start, range.end) {
@@ -365,7 +300,7 @@ impl Backend for Gpu {
     }
 
     fn read(&self, buffer: &Buffer, range: Range<usize>) -> Result<Vec<u8>, Failure> {
-        let range = self.inner(buffer, range)?;
+        let range = buffer.packing.range(buffer.count, range)?;
         let start = range.start / 4 * 4;
         let words = self.device.read_back(&buffer.buffer, start, range.end - start)?;
         Ok(buffer.packing.outward(&words[range.start - start..]))
@@ -421,7 +356,7 @@ fn image(TextureType { texture, touched }: TextureType, extent: Extent) -> Image
             Scalar::U32 => Number::U32,
             Scalar::F16 => Number::F16,
             _ if touched.compared => Number::Depth,
-            _ => Number::F32,
+            Scalar::Bool | scalar_group!(int | float) => Number::F32,
         },
         // No device has three.
         lanes: if texture.lanes == 3 { 4 } else { texture.lanes },

@@ -9,7 +9,11 @@
 //! [`devices`] lists the devices, and [`Device::open`] opens one. Every failure of the driver (no device, a missing feature,
 //! a buffer that cannot be bound, a lost device) is an [`Error`]: a sentence for the user. Uninitialized memory is zero.
 
+// A new variant must be looked at wherever its enumeration is matched.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod backend;
+mod clock;
 mod depth;
 mod device;
 mod draw;
@@ -18,6 +22,7 @@ mod spirv;
 mod texture;
 
 pub use backend::{Buffer, Gpu, Loaded, Texture};
+pub use cotangent_runtime::shader::{Code, Needs};
 pub use device::{Device, Info, devices};
 pub use draw::Drawing;
 pub use run::Dispatch;
@@ -37,28 +42,6 @@ impl std::fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// A shader in a language that devices take.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Code {
-    /// Any device takes it.
-    Wgsl(String),
-    /// Handed to a Vulkan driver as it is.
-    SpirV(Vec<u32>),
-}
-
-/// What not every device can do: number formats to compute in, and waves.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Needs {
-    /// Binary16.
-    pub f16: bool,
-    /// Binary64.
-    pub f64: bool,
-    /// Integers of 64 bits.
-    pub i64: bool,
-    /// What lanes of a wave do together.
-    pub waves: bool,
-}
 
 /// A compute shader, and what is bound to it.
 #[derive(Clone, PartialEq, Debug)]

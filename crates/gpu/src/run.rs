@@ -3,6 +3,7 @@
 //! wgpu reports errors of the caller to an error scope. Every step with its own error message has one: creating the shader,
 //! binding, and running.
 
+use crate::clock::Clock;
 use crate::device::now;
 use crate::spirv::renumbered;
 use crate::texture::sampler_kind;
@@ -476,9 +477,8 @@ pub(crate) enum Made {
 
 /// The values that come with the command to run.
 pub(crate) fn pushed(bindings: &[Binding]) -> Option<&[u8]> {
-    bindings.iter().find_map(|binding| match &binding.content {
-        Content::Pushed(bytes) => Some(&bytes[..]),
-        _ => None,
+    bindings.iter().find_map(|binding| {
+        if let Content::Pushed(bytes) = &binding.content { Some(&bytes[..]) } else { None }
     })
 }
 
@@ -497,34 +497,6 @@ impl Made {
 pub(crate) type Layouts = BTreeMap<u32, wgpu::BindGroupLayout>;
 /// What is bound, by bind group.
 pub(crate) type Bound = BTreeMap<u32, wgpu::BindGroup>;
-
-/// When a program began and ended, by the device's own clock.
-struct Clock {
-    queries: wgpu::QuerySet,
-    ticks: wgpu::Buffer,
-}
-
-impl Clock {
-    fn writes(&self) -> wgpu::ComputePassTimestampWrites<'_> {
-        wgpu::ComputePassTimestampWrites {
-            query_set: &self.queries,
-            beginning_of_pass_write_index: Some(0),
-            end_of_pass_write_index: Some(1),
-        }
-    }
-
-    fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
-        encoder.resolve_query_set(&self.queries, 0..2, &self.ticks, 0);
-    }
-
-    fn read(&self, device: &Device) -> Result<Time, Error> {
-        let bytes = device.read_back(&self.ticks, 0, 16)?;
-        let at = |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap_or_default());
-        let ticks = at(1).saturating_sub(at(0)) as f64;
-        let seconds = ticks * f64::from(device.queue.get_timestamp_period()) * 1e-9;
-        Ok(Time { seconds, by_device: true })
-    }
-}
 
 /// Buffers are bound in words, and never empty.
 fn padded(size: usize) -> u64 {

@@ -7,7 +7,7 @@
 //!   three write the same to memory.
 //! - `<u, J v>` from the forward derivative, `<J' u, v>` from the backward one, and the central difference of `<u, f>` along
 //!   `v`, in the interpreter's wide mode, are equal.
-//! - They are equal for every checkpointing preference, and with loops unrolled.
+//! - They are equal for every checkpointing preference, with loops cut into segments, and with loops unrolled.
 //! - They are equal for functions that use derivatives of `f`, which have derivatives of second order.
 //! - Native code gives the same bits as the interpreter, for `f` and both derivatives.
 
@@ -16,7 +16,7 @@ use crate::random::Random;
 use crate::values::{inner, moved, random, varying};
 use cotangent::interp::{self, Machine, Options, Stopped, Val};
 use cotangent::ir::shader::ShaderParams;
-use cotangent::ir::{Dir, FuncId, Mode, Module, Prefer, Signature, Ty};
+use cotangent::ir::{Dir, FuncId, Mode, Module, Prefer, Segments, Signature, Ty};
 use cotangent::jit::{Limits, Native};
 use cotangent::runtime::{self, Argument, Arguments, Backend, Call, Compiled, Launch};
 use cotangent::{Request, Roots, Session, Symbol, Texts, pipeline, render};
@@ -130,13 +130,13 @@ struct Trio {
     backward: FuncId,
 }
 
-/// Writes the derivatives, with this preference; through all passes of the compiler, or just as they are written.
-fn written(from: &Lowered, prefer: Option<Prefer>, wide: bool) -> Result<Trio, Failure> {
+/// Writes the derivatives, with this preference and loops cut so; through all passes of the compiler, or just as they are written.
+fn written(from: &Lowered, policy: Option<(Prefer, Segments)>, wide: bool) -> Result<Trio, Failure> {
     let mut lowered = Lowered::clone(from);
     lowered.module.types.wide = wide;
-    let diagnostics = match prefer {
-        Some(prefer) => {
-            lowered.module.prefer = prefer;
+    let diagnostics = match policy {
+        Some(policy) => {
+            (lowered.module.prefer, lowered.module.segments) = policy;
             cotangent_autodiff::differentiate_also(&mut lowered.module, &lowered.roots)
         }
         None => pipeline::run(&mut lowered, pipeline::Memory::Declared, &mut pipeline::Watch::default()),
@@ -410,8 +410,12 @@ fn function(source: &str, name: &str, seed: u64, tally: &mut Tally) -> Result<()
     let mut others = Vec::new();
     if name == "f" {
         for prefer in Prefer::ALL {
-            others.push((Kind::Kept, format!("{prefer:?}"), written(&looped, Some(prefer), true)?));
+            let policy = (prefer, Segments::Auto);
+            others.push((Kind::Kept, format!("{prefer:?}"), written(&looped, Some(policy), true)?));
         }
+        let cuts = [Segments::Of(1), Segments::Of(2), Segments::Of(3), Segments::Sqrt, Segments::Log];
+        let policy = (Prefer::ALL[seed as usize / 5 % 3], cuts[seed as usize % 5]);
+        others.push((Kind::Kept, format!("{policy:?}"), written(&looped, Some(policy), true)?));
         let unrolled = lowered(source, name, true)?;
         others.push((Kind::Unrolled, "unrolled".to_string(), written(&unrolled, None, true)?));
     }

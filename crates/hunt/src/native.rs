@@ -1,6 +1,6 @@
 //! Generated programs with their derivatives as native code, thread by thread and in lanes, compared with the interpreter bit for bit.
 //! An entry point is written for each function: thread `t` takes element `t` of a buffer for each input, and writes its outputs
-//! likewise.
+//! to such buffers.
 
 use crate::generate;
 use cotangent::interp::Interpreter;

@@ -9,11 +9,11 @@ use crate::layout::{narrowed, widened};
 use crate::params::{Param, Store};
 use crate::{Machine, Options, Program, Val};
 use cotangent_base::Scalar;
-use cotangent_ir::texture::{Extent, Opaque, Texture as Texels};
-use cotangent_ir::{Access, FuncId, Global, GlobalKind, Ty, Type, layout};
+use cotangent_ir::texture::{Extent, Texture as Texels};
+use cotangent_ir::{FuncId, Global, Ty, Type};
 use cotangent_runtime::{
-    Argument, Arguments, Backend, Call, Called, Compiled, Element, Failure, Launch, Launched, TextureType,
-    Time,
+    Arguments, Backend, Call, Called, Compiled, Element, Failure, Fitting, Launch, Launched, Packing,
+    TextureType, Time, check_inputs, fittings, locking,
 };
 use std::mem;
 use std::ops::Range;
@@ -50,6 +50,7 @@ fn words(memory: &Memory) -> Vec<u64> {
 #[derive(Clone, Debug)]
 pub struct Buffer {
     element: Element,
+    packing: Packing,
     memory: Memory,
 }
 
@@ -117,17 +118,29 @@ impl Interpreter {
         options: Options,
         work: impl FnOnce(&mut Machine<'_>) -> R,
     ) -> Result<R, Failure> {
-        let bound = bound(program, arguments)?;
-        let mut memories: Vec<(&Memory, bool)> = Vec::new();
-        for (_, memory, writes, _) in &bound {
-            match memories.iter_mut().find(|(other, _)| Arc::ptr_eq(other, memory)) {
-                Some((_, written)) => *written |= writes,
-                None => memories.push((memory, *writes)),
+        let wide = program.options().wide;
+        let fitting = fittings(program.module(), arguments, wide)?;
+        let mut machine = program.machine_with(options);
+        let mut bound: Vec<(Global, &Memory, bool)> = Vec::new();
+        for (global, argument) in fitting {
+            match argument {
+                Fitting::Buffer(buffer, elem, writes) => {
+                    bound.push((global, &buffer.memory, writes));
+                    machine.params[global] = Param::Buffer { store: 0, stride: program.stride(elem) };
+                }
+                Fitting::Texture(texture, writes) => {
+                    bound.push((global, &texture.memory, writes));
+                    machine.params[global] = Param::Texture { store: 0, extent: texture.extent };
+                }
+                Fitting::Sampler(state) => machine.params[global] = Param::Sampler(state),
+                Fitting::Value(bytes) if wide => {
+                    let ty = program.module().globals[global].ty;
+                    machine.memory[global] = program.value(ty, bytes);
+                }
+                Fitting::Value(bytes) => machine.params[global] = Param::Value(Arc::new(bytes.to_vec())),
             }
         }
-        memories.sort_by_key(|(memory, _)| Arc::as_ptr(memory) as usize);
-        let mut machine = program.machine_with(options);
-        set_values(program, arguments, &mut machine)?;
+        let memories = locking::in_order(bound.iter().map(|(_, memory, writes)| (*memory, *writes)));
         let mut taken: Vec<RwLockWriteGuard<'_, Arc<Vec<u8>>>> = Vec::new();
         let mut guards = Vec::new();
         for (store, (memory, written)) in memories.iter().enumerate() {
@@ -142,13 +155,11 @@ impl Interpreter {
                 false => Store::Shared(memory.read().unwrap_or_else(PoisonError::into_inner).clone()),
             });
         }
-        for (global, memory, _, param) in &bound {
+        for (global, memory, _) in &bound {
             let at = memories.iter().position(|(other, _)| Arc::ptr_eq(other, memory)).unwrap_or(0);
-            machine.params[*global] = match param.clone() {
-                Param::Buffer { stride, .. } => Param::Buffer { store: at, stride },
-                Param::Texture { extent, .. } => Param::Texture { store: at, extent },
-                other => other,
-            };
+            if let Param::Buffer { store, .. } | Param::Texture { store, .. } = &mut machine.params[*global] {
+                *store = at;
+            }
         }
         let result = work(&mut machine);
         for (mut guard, store) in taken.into_iter().zip(guards) {
@@ -162,75 +173,6 @@ impl Interpreter {
     }
 }
 
-/// The parameters that have memory, with whether the program may write it.
-fn bound<'a>(
-    program: &Program,
-    arguments: &'a Arguments<Interpreter>,
-) -> Result<Vec<(Global, &'a Memory, bool, Param)>, Failure> {
-    let (module, wide) = (program.module(), program.options().wide);
-    let mut bound = Vec::new();
-    for (global, data) in module.globals.iter().filter(|(_, data)| data.kind == GlobalKind::Param) {
-        let name = data.name;
-        match (module.types.get(data.ty), arguments.get(global)) {
-            (Type::Buffer(elem, access), Some(Argument::Buffer(buffer))) => {
-                if !buffer.element.is_like(&Element::new(module, elem), wide) {
-                    return Err(Failure::usage(format!("the buffer given for `{name}` has other elements")));
-                }
-                let param = Param::Buffer { store: 0, stride: program.stride(elem) };
-                bound.push((global, &buffer.memory, access == Access::ReadWrite, param));
-            }
-            (Type::Opaque(Opaque::Texture(ty)), Some(Argument::Texture(texture))) => {
-                let like = Texels { access: ty.access, ..texture.ty };
-                if like != ty {
-                    return Err(Failure::usage(format!("the texture given for `{name}` is of another type")));
-                }
-                let param = Param::Texture { store: 0, extent: texture.extent };
-                bound.push((global, &texture.memory, ty.access == Access::ReadWrite, param));
-            }
-            _ => {}
-        }
-    }
-    Ok(bound)
-}
-
-/// Sets what has no memory of its own: values and samplers.
-fn set_values(
-    program: &Program,
-    arguments: &Arguments<Interpreter>,
-    machine: &mut Machine<'_>,
-) -> Result<(), Failure> {
-    let module = program.module();
-    for (global, data) in module.globals.iter().filter(|(_, data)| data.kind == GlobalKind::Param) {
-        let name = data.name;
-        match (module.types.get(data.ty), arguments.get(global)) {
-            (_, None) => {}
-            (Type::Buffer(..), Some(Argument::Buffer(_))) => {}
-            (Type::Opaque(Opaque::Texture(_)), Some(Argument::Texture(_))) => {}
-            (Type::Opaque(Opaque::Sampler | Opaque::Comparison), Some(Argument::Sampler(state))) => {
-                machine.params[global] = Param::Sampler(*state);
-            }
-            (Type::Buffer(..) | Type::Opaque(_), Some(_)) => {
-                return Err(Failure::usage(format!("`{name}` was given an argument of another kind")));
-            }
-            (_, Some(Argument::Value(bytes))) => {
-                let size = layout::layout(&module.types, data.ty).map_or(0, |l| l.size as usize);
-                if bytes.len() != size {
-                    let given = bytes.len();
-                    return Err(Failure::usage(format!(
-                        "`{name}` takes {size} bytes, but was given {given}"
-                    )));
-                }
-                match program.options().wide {
-                    true => machine.memory[global] = program.value(data.ty, bytes),
-                    false => machine.params[global] = Param::Value(Arc::new(bytes.clone())),
-                }
-            }
-            (_, Some(_)) => return Err(Failure::usage(format!("`{name}` is a value"))),
-        }
-    }
-    Ok(())
-}
-
 impl Program {
     /// A value from bytes in C layout.
     pub fn value(&self, ty: Ty, bytes: &[u8]) -> Val {
@@ -240,9 +182,8 @@ impl Program {
             true => decode(&crate::layout::Layouts::new(types, false)),
             false => decode(self.layouts()),
         };
-        value.unwrap_or_else(|| match types.get(ty) {
-            Type::Sum(_) => Val::unknown(0),
-            _ => Val::zero(types, ty),
+        value.unwrap_or_else(|| {
+            if let Type::Sum(_) = types.get(ty) { Val::unknown(0) } else { Val::zero(types, ty) }
         })
     }
 
@@ -289,20 +230,10 @@ impl Interpreter {
         if self.options.wide { narrowed(types, ty, bytes) } else { bytes.to_vec() }
     }
 
-    /// The bytes of memory that a range of whole elements in C layout lies in.
-    fn inner(&self, buffer: &Buffer, range: Range<usize>) -> Result<Range<usize>, Failure> {
-        let (types, ty) = buffer.element.ty();
-        let outer = buffer.element.stride().unwrap_or(1);
-        let inner = if self.options.wide { widened(types, ty, &vec![0; outer]).len() } else { outer };
-        let is_whole = range.start.is_multiple_of(outer) && range.end.is_multiple_of(outer);
-        if !is_whole || range.start > range.end || range.end > self.size(buffer) {
-            let size = self.size(buffer);
-            let Range { start, end } = range;
-            return Err(Failure::usage(format!(
-                "bytes {start} to {end} are no elements of a buffer of {size} bytes, whose elements have {outer}"
-            )));
-        }
-        Ok(range.start / outer * inner..range.end / outer * inner)
+    /// How many elements a buffer has.
+    fn count(&self, buffer: &Buffer) -> usize {
+        let size = buffer.memory.read().unwrap_or_else(PoisonError::into_inner).len();
+        size.checked_div(buffer.packing.inner()).unwrap_or(0)
     }
 }
 
@@ -316,40 +247,36 @@ impl Backend for Interpreter {
     }
 
     fn make_buffer(&self, element: &Element, bytes: &[u8]) -> Result<Buffer, Failure> {
-        let Some(stride) = element.stride() else {
-            return Err(Failure::usage("the elements of the buffer have no layout"));
-        };
-        if !bytes.len().is_multiple_of(stride) {
-            let size = bytes.len();
-            return Err(Failure::usage(format!("{size} bytes are no whole elements of {stride} bytes")));
-        }
+        let (types, ty) = element.ty();
+        let inner = |outer| if self.options.wide { widened(types, ty, &vec![0; outer]).len() } else { outer };
+        let packing = Packing::new(element, inner)?;
+        packing.count(bytes)?;
         let memory = Arc::new(RwLock::new(Arc::new(self.inward(element, bytes))));
-        Ok(Buffer { element: element.clone(), memory })
+        Ok(Buffer { element: element.clone(), packing, memory })
     }
 
     fn make_texture(&self, ty: TextureType, extent: Extent, texels: &[u8]) -> Result<Texture, Failure> {
-        let TextureType { texture, .. } = ty;
-        let size = extent.texels() * usize::from(texture.lanes) * texture.scalar.bytes() as usize;
-        if texels.len() < size {
-            let given = texels.len();
-            return Err(Failure::usage(format!("the texels take {size} bytes, but {given} were given")));
-        }
+        ty.check(extent, texels)?;
+        let texture = ty.texture;
         let texels = self.inward(&Element::scalar(texture.scalar), texels);
         Ok(Texture { ty: texture, extent, memory: Arc::new(RwLock::new(Arc::new(texels))) })
     }
 
+    fn element(buffer: &Buffer) -> &Element {
+        &buffer.element
+    }
+
+    fn texels(texture: &Texture) -> Texels {
+        texture.ty
+    }
+
     fn size(&self, buffer: &Buffer) -> usize {
-        let size = buffer.memory.read().unwrap_or_else(PoisonError::into_inner).len();
-        if !self.options.wide {
-            return size;
-        }
-        let (types, ty) = buffer.element.ty();
-        let outer = buffer.element.stride().unwrap_or(1);
-        size / widened(types, ty, &vec![0; outer]).len().max(1) * outer
+        self.count(buffer) * buffer.packing.outer()
     }
 
     fn write(&self, buffer: &Buffer, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
-        let range = self.inner(buffer, offset..offset.saturating_add(bytes.len()))?;
+        let range = offset..offset.saturating_add(bytes.len());
+        let range = buffer.packing.range(self.count(buffer), range)?;
         let bytes = self.inward(&buffer.element, bytes);
         let mut memory = buffer.memory.write().unwrap_or_else(PoisonError::into_inner);
         match range == (0..memory.len()) {
@@ -360,7 +287,7 @@ impl Backend for Interpreter {
     }
 
     fn read(&self, buffer: &Buffer, range: Range<usize>) -> Result<Vec<u8>, Failure> {
-        let range = self.inner(buffer, range)?;
+        let range = buffer.packing.range(self.count(buffer), range)?;
         let memory = buffer.memory.read().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(self.outward(&buffer.element, &memory[range]))
     }
@@ -403,24 +330,11 @@ impl Call for Interpreter {
     ) -> Result<Called, Failure> {
         let module = program.module();
         let sig = &module.funcs[func].sig;
-        let stride = |ty| layout::layout(&module.types, ty).map(|l| l.size as usize);
-        let mut given = Vec::new();
-        for (index, input) in sig.inputs().enumerate() {
-            let Some(size) = stride(input.ty) else {
-                return Err(Failure::usage(format!("`{}` has no layout in memory", input.name)));
-            };
-            match inputs.get(index).filter(|bytes| bytes.len() == points * size) {
-                Some(bytes) => given.push((input.ty, size, *bytes)),
-                None => {
-                    let name = input.name;
-                    return Err(Failure::usage(format!(
-                        "`{name}` takes {size} bytes for each of {points} points"
-                    )));
-                }
-            }
-        }
-        let outputs: Vec<(Ty, usize)> =
-            sig.outputs().map(|output| (output.ty, stride(output.ty).unwrap_or(0))).collect();
+        let sizes = check_inputs(module, func, points, inputs)?;
+        let given: Vec<(Ty, usize, &[u8])> = (sig.inputs().zip(inputs))
+            .map(|(input, bytes)| (input.ty, bytes.len().checked_div(points).unwrap_or(0), *bytes))
+            .collect();
+        let outputs: Vec<(Ty, usize)> = sig.outputs().map(|output| output.ty).zip(sizes).collect();
         let narrow = program.options().wide.then(|| crate::layout::Layouts::new(&module.types, false));
         let layouts = narrow.as_ref().unwrap_or(program.layouts());
         let shape = |ty| layouts.shape(&module.types, ty);

@@ -5,10 +5,11 @@
 //! execution is deterministic, and is one of the allowed orders. A barrier that some threads do not reach traps. Wave
 //! operations ([`wave`](crate::wave)) complete before threads wait at a barrier.
 
-use crate::machine::{Pause, Thread};
+use crate::machine::{Pause, Thread, variable_elements};
 use crate::wave::{LANES, Lane, Point};
 use crate::{Machine, OtherThread, Stopped, Val};
-use cotangent_ir::{Entry, FuncId, Global, GlobalKind, Link, SystemValue, Trap, Type};
+use cotangent_base::Span;
+use cotangent_ir::{Entry, FuncId, Global, GlobalData, GlobalKind, Link, SystemValue, Trap, Type};
 use std::mem;
 
 impl Machine<'_> {
@@ -125,7 +126,7 @@ impl Machine<'_> {
     /// Variables of a group begin at zero.
     pub(crate) fn begin_group(&mut self) {
         for (global, data) in self.module.globals.iter() {
-            if data.kind == GlobalKind::Shared {
+            if data.kind == GlobalKind::Shared && self.has_room {
                 self.memory[global] = self.first_value(global);
             }
         }
@@ -133,6 +134,9 @@ impl Machine<'_> {
 
     /// Variables of a thread begin with what their functions say, in order.
     pub(crate) fn begin_thread(&mut self) -> Result<(), Stopped> {
+        if !self.has_room {
+            return Err(self.no_room());
+        }
         for (global, data) in self.module.globals.iter() {
             if let GlobalKind::Static(init) = data.kind {
                 self.memory[global] = match init {
@@ -144,10 +148,23 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// Says that the variables have too many elements, at the one that has most.
+    fn no_room(&self) -> Stopped {
+        let elements = |global: &Global| variable_elements(self.module, &self.module.globals[*global]);
+        let largest = self.module.globals.keys().max_by_key(elements);
+        let (func, span) = largest.map_or(("program".into(), Span::none()), |global| {
+            let GlobalData { name, span, .. } = self.module.globals[global];
+            (name, span)
+        });
+        let (calls, thread, trap) = (vec![], self.thread, Trap::OutOfMemory);
+        Stopped { trap, span, func, calls, thread, outside: None, unknown: None, other: None }
+    }
+
     fn first_value(&self, variable: Global) -> Val {
-        match self.module.types.get(self.module.globals[variable].ty) {
-            Type::Ref(inner) => Val::zero(&self.module.types, inner),
-            _ => unreachable!("a variable has the type of a variable"),
+        if let Type::Ref(inner) = self.module.types.get(self.module.globals[variable].ty) {
+            Val::zero(&self.module.types, inner)
+        } else {
+            unreachable!("a variable has the type of a variable")
         }
     }
 }

@@ -142,13 +142,12 @@ impl Layouts {
 
     /// Where a part begins, and how far equal parts are apart. Zero where there is no layout, since then nobody asks.
     pub(crate) fn part(&self, types: &Types, ty: Ty, index: Option<u32>) -> usize {
-        let shape = match types.get(ty) {
-            // The elements of a buffer follow each other.
-            Type::Buffer(elem, _) => {
-                let stride = self.shape(types, elem).map_or(0, |shape| shape.size);
-                return index.map_or(stride, |index| stride * index as usize);
-            }
-            _ => self.shape(types, ty),
+        // The elements of a buffer follow each other.
+        let shape = if let Type::Buffer(elem, _) = types.get(ty) {
+            let stride = self.shape(types, elem).map_or(0, |shape| shape.size);
+            return index.map_or(stride, |index| stride * index as usize);
+        } else {
+            self.shape(types, ty)
         };
         match (shape.map(|shape| &shape.kind), index) {
             (Some(Kind::Struct(fields)), Some(index)) => {
@@ -269,10 +268,8 @@ impl Shape {
 
     /// The scalar that lies at the start of `bytes`, if this is one.
     pub(crate) fn scalar(&self, bytes: &[u8]) -> Option<Const> {
-        match self.kind {
-            Kind::Scalar(scalar, width) => Some(read(scalar, width, bytes)),
-            _ => None,
-        }
+        let Kind::Scalar(scalar, width) = self.kind else { return None };
+        Some(read(scalar, width, bytes))
     }
 }
 

@@ -16,6 +16,9 @@
 //! In wide mode ([`Options::wide`]) `half` and `float` are evaluated in binary64, for finite differences, and memory does not
 //! iteration.
 
+// A new variant must be looked at wherever its enumeration is matched.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod aggregate;
 mod backend;
 mod decode;

@@ -1,5 +1,6 @@
 //! The machine: memory, frames, and the loop that runs codes.
 
+use crate::aggregate::array_elements;
 use crate::decode::{Arg, Code, Decoded, Level, Slot};
 use crate::held::Held;
 use crate::params::{Param, Store};
@@ -9,7 +10,7 @@ use crate::wave::{Lane, Point};
 use crate::{Stopped, Val};
 use cotangent_base::{Entity, EntityMap, Scalar, Span};
 use cotangent_ir::eval::Eval;
-use cotangent_ir::{Const, FuncId, Global, GlobalData, Math, Module, Op, Trap, Ty, Type};
+use cotangent_ir::{Const, FuncId, Global, GlobalData, GlobalKind, Math, Module, Op, Trap, Ty, Type};
 use smallvec::SmallVec;
 use std::mem;
 use std::rc::Rc;
@@ -24,11 +25,13 @@ pub struct Options {
     pub max_steps: u64,
     /// How deeply calls may nest.
     pub max_depth: usize,
+    /// How many elements the arrays of the functions that run may have, and those of global variables.
+    pub max_elements: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { wide: false, max_steps: 4_000_000_000, max_depth: 10_000 }
+        Options { wide: false, max_steps: 4_000_000_000, max_depth: 10_000, max_elements: 1 << 25 }
     }
 }
 
@@ -82,6 +85,8 @@ pub struct Machine<'m> {
     pub(crate) loaded: Arc<Loaded>,
     /// The value of each variable, and of each uniform that has been read.
     pub(crate) memory: EntityMap<Global, Val>,
+    /// Whether there is room for the variables. Nothing runs otherwise.
+    pub(crate) has_room: bool,
     /// What the parameters were given.
     pub(crate) params: EntityMap<Global, Param>,
     /// The memory of buffers and textures.
@@ -131,6 +136,8 @@ struct Frame {
     at: usize,
     /// Where its slots begin.
     base: usize,
+    /// How many elements its arrays and those of its callers may have.
+    elements: u64,
 }
 
 impl Thread {
@@ -148,9 +155,14 @@ impl<'m> Machine<'m> {
 
     /// A machine for a module that has been loaded with these options.
     pub(crate) fn of(module: &'m Module, loaded: Arc<Loaded>, options: Options) -> Self {
-        let initial = |data: &GlobalData| match module.types.get(data.ty) {
-            Type::Ref(inner) => Val::zero(&module.types, inner),
-            _ => Val::Undef,
+        let elements = module.globals.values().map(|data| variable_elements(module, data));
+        let has_room = elements.fold(0, u64::saturating_add) <= options.max_elements;
+        let initial = |data: &GlobalData| {
+            if let (Type::Ref(inner), true) = (module.types.get(data.ty), has_room) {
+                Val::zero(&module.types, inner)
+            } else {
+                Val::Undef
+            }
         };
         Machine {
             module,
@@ -158,6 +170,7 @@ impl<'m> Machine<'m> {
             eval: Eval { wide: options.wide },
             loaded,
             memory: module.globals.values().map(initial).collect(),
+            has_room,
             params: EntityMap::filled(Param::Unset, module.globals.len()),
             stores: Vec::new(),
             counters: Counters::default(),
@@ -226,7 +239,8 @@ impl<'m> Machine<'m> {
         for (slot, value) in decoded.inputs.iter().zip(inputs) {
             self.write(base, *slot, value);
         }
-        Frame { func, decoded, at: 0, base }
+        let elements = decoded.elements;
+        Frame { func, decoded, at: 0, base, elements }
     }
 
     fn read(&mut self, base: usize, arg: Arg) -> Val {
@@ -356,7 +370,8 @@ impl<'m> Machine<'m> {
                     if callers.len() + 1 >= self.options.max_depth {
                         return Err(Trap::CallDepth);
                     }
-                    let inner = self.enter(func, inputs);
+                    let mut inner = self.enter(func, inputs);
+                    inner.elements = inner.elements.saturating_add(frame.elements);
                     callers.push(mem::replace(frame, inner));
                 }
                 Change::Return(outputs) => {
@@ -391,6 +406,9 @@ impl<'m> Machine<'m> {
                     self.write(base, *result, Val::Scalar(value));
                 }
                 Code::Run { inst, args, levels, result } => {
+                    if frame.elements > self.options.max_elements {
+                        return Err(Trap::OutOfMemory);
+                    }
                     let mut args = self.read_all(base, args);
                     let value = self.operation(func, &func.insts[*inst], levels, &mut args)?;
                     drop(args);
@@ -500,6 +518,15 @@ enum Change {
         value: Val,
         result: Option<Slot>,
     },
+}
+
+/// How many elements the arrays of a variable have.
+pub(crate) fn variable_elements(module: &Module, data: &GlobalData) -> u64 {
+    let ty = module.types.get(data.ty);
+    if let (GlobalKind::Static(_) | GlobalKind::Shared, Type::Ref(inner)) = (&data.kind, ty) {
+        return array_elements(&module.types, inner);
+    }
+    0
 }
 
 /// The source of what a frame is about.

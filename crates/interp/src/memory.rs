@@ -86,9 +86,10 @@ impl Machine<'_> {
 
     /// The bytes of a variable.
     fn variable_bytes(&mut self, global: Global) -> Result<(Arc<Shape>, Vec<u8>), Trap> {
-        let shape = match self.module.types.get(self.module.globals[global].ty) {
-            Type::Ref(inner) => self.shape(inner).cloned(),
-            _ => None,
+        let shape = if let Type::Ref(inner) = self.module.types.get(self.module.globals[global].ty) {
+            self.shape(inner).cloned()
+        } else {
+            None
         };
         let Some(shape) = shape else { return Err(self.out_of_bounds(0, 0)) };
         let mut bytes = vec![0; shape.size];

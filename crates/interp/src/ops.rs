@@ -5,7 +5,7 @@ use crate::decode::Level;
 use crate::stop::UnknownType;
 use crate::{Machine, Val};
 use cotangent_base::Scalar;
-use cotangent_ir::{Const, Func, InstData, Math, Op, Trap, Ty, Type, Value, eval};
+use cotangent_ir::{Const, Func, InstData, Math, Op, Trap, Ty, Type, Value, eval, type_group};
 use smallvec::SmallVec;
 use std::mem;
 
@@ -56,10 +56,13 @@ impl Machine<'_> {
                 self.known_type(first, &args[0])?;
                 Val::Scalar(self.scalar(args[0].part(0), Scalar::I32))
             }
-            Op::Global(global) => match shape {
-                Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Val::Handle(*global),
-                _ => self.value_of(*global),
-            },
+            Op::Global(global) => {
+                if let Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) = shape {
+                    Val::Handle(*global)
+                } else {
+                    self.value_of(*global)
+                }
+            }
             Op::Load(_) => return self.load(levels, func.ty(data.results[0]), args),
             Op::Store(_) => return self.store(levels, func.ty(data.operands[1]), args),
             Op::Atomic(atomic) => return self.atomic(atomic.kind, func.ty(data.results[0]), levels, args),
@@ -104,7 +107,9 @@ impl Machine<'_> {
         match sum.part(0) {
             Val::Undef => Val::Undef,
             tag if tag.as_int() == Some(member.into()) => sum.part(1).clone(),
-            _ => self.zero(ty),
+            Val::Unit | Val::Scalar(_) | Val::Aggregate(_) | Val::Handle(_) | Val::Pointer(_) | Val::Null => {
+                self.zero(ty)
+            }
         }
     }
 
@@ -238,14 +243,10 @@ impl Machine<'_> {
 
 /// Rows and columns of a product.
 fn extent(op: &Op, a: Type, b: Type) -> (usize, usize) {
-    let rows = |ty: Type| match ty {
-        Type::Matrix(_, rows, _) | Type::Vector(_, rows) => usize::from(rows),
-        _ => 1,
+    let rows = |ty: Type| {
+        if let Type::Matrix(_, rows, _) | Type::Vector(_, rows) = ty { usize::from(rows) } else { 1 }
     };
-    let columns = |ty: Type| match ty {
-        Type::Matrix(_, _, columns) => usize::from(columns),
-        _ => 1,
-    };
+    let columns = |ty: Type| if let Type::Matrix(_, _, columns) = ty { usize::from(columns) } else { 1 };
     if *op == Op::VecMat {
         (1, columns(b))
     } else if *op == Op::Outer {
@@ -270,14 +271,15 @@ fn elements(ty: Type) -> usize {
     match ty {
         Type::Vector(_, n) => n.into(),
         Type::Matrix(_, r, c) => usize::from(r) * usize::from(c),
-        _ => 1,
+        Type::Scalar(_) | type_group!(unit | composite | handle) => 1,
     }
 }
 
 /// What a pointer points to.
 fn pointee(ty: Type) -> Ty {
-    match ty {
-        Type::Ref(inner) | Type::Buffer(inner, _) => inner,
-        _ => unreachable!("the verifier checked the type"),
+    if let Type::Ref(inner) | Type::Buffer(inner, _) = ty {
+        inner
+    } else {
+        unreachable!("the verifier checked the type")
     }
 }

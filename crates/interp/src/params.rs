@@ -10,7 +10,7 @@ use crate::stop::Outside;
 use crate::{Machine, Val};
 use cotangent_base::Scalar;
 use cotangent_ir::texture::{Extent, Opaque, SamplerState};
-use cotangent_ir::{Global, GlobalKind, Trap, Ty, Type};
+use cotangent_ir::{Global, GlobalKind, Trap, Ty, Type, type_group};
 use std::sync::Arc;
 
 /// What a parameter was given.
@@ -108,16 +108,13 @@ impl Values {
 impl Program {
     fn memory_of(&self, global: Global, bytes: &[u8]) -> Prepared {
         let module = self.module();
-        match module.types.get(module.globals[global].ty) {
-            Type::Buffer(elem, _) => {
-                let bytes = self.elements(elem, bytes);
-                let stride = self.stride(elem);
-                Prepared::Bytes(Param::Buffer { store: 0, stride }, Some(Arc::new(bytes)))
-            }
-            _ => {
-                let ty = module.globals[global].ty;
-                Prepared::Value(self.value(ty, bytes))
-            }
+        if let Type::Buffer(elem, _) = module.types.get(module.globals[global].ty) {
+            let bytes = self.elements(elem, bytes);
+            let stride = self.stride(elem);
+            Prepared::Bytes(Param::Buffer { store: 0, stride }, Some(Arc::new(bytes)))
+        } else {
+            let ty = module.globals[global].ty;
+            Prepared::Value(self.value(ty, bytes))
         }
     }
 
@@ -177,7 +174,7 @@ impl Machine<'_> {
                 Some(Prepared::Bytes(Param::Buffer { store: 0, stride }, Some(Arc::new(bytes))))
             }
             Type::Opaque(_) => None,
-            _ => Some(Prepared::Value(value)),
+            Type::Ref(_) | type_group!(unit | number | composite) => Some(Prepared::Value(value)),
         }
     }
 
@@ -192,7 +189,7 @@ impl Machine<'_> {
                 _ => Val::aggregate([]),
             },
             Type::Opaque(_) => Val::Undef,
-            _ => self.value_of(global),
+            Type::Ref(_) | type_group!(unit | number | composite) => self.value_of(global),
         }
     }
 
@@ -211,10 +208,13 @@ impl Machine<'_> {
                 (Some(shape), Some(bytes)) if bytes.len() >= shape.size => shape.decode(&bytes),
                 // The number 0 is that of the first type, if there is one.
                 (Some(shape), _) => shape.decode(&vec![0; shape.size]),
-                (None, _) => match self.module.types.get(ty) {
-                    Type::Sum(_) => Val::unknown(0),
-                    _ => Val::zero(&self.module.types, ty),
-                },
+                (None, _) => {
+                    if let Type::Sum(_) = self.module.types.get(ty) {
+                        Val::unknown(0)
+                    } else {
+                        Val::zero(&self.module.types, ty)
+                    }
+                }
             };
         }
         self.memory[global].clone()
@@ -222,11 +222,10 @@ impl Machine<'_> {
 
     /// The memory of a buffer, how far its elements are apart, and how many there are. Variables have none.
     pub(crate) fn buffer(&self, global: Global) -> Option<(usize, usize, usize)> {
-        match self.params[global] {
-            Param::Buffer { store, stride } => {
-                Some((store, stride, self.stores[store].bytes().len() / stride))
-            }
-            _ => None,
+        if let Param::Buffer { store, stride } = self.params[global] {
+            Some((store, stride, self.stores[store].bytes().len() / stride))
+        } else {
+            None
         }
     }
 
@@ -237,9 +236,10 @@ impl Machine<'_> {
 
     /// Whether the elements of a buffer are words.
     pub(crate) fn has_words(&self, global: Global) -> bool {
-        match self.module.types.get(self.module.globals[global].ty) {
-            Type::Buffer(elem, _) => self.module.types.get(elem) == Type::Scalar(Scalar::U32),
-            _ => false,
+        if let Type::Buffer(elem, _) = self.module.types.get(self.module.globals[global].ty) {
+            self.module.types.get(elem) == Type::Scalar(Scalar::U32)
+        } else {
+            false
         }
     }
 

@@ -11,12 +11,9 @@ use crate::aggregate::Positions;
 use crate::decode::Level;
 use crate::{Machine, Val};
 use cotangent_base::{Entity, Scalar};
-use cotangent_ir::{Const, Global, Step, Trap, Ty, Type, Types, eval, layout};
+use cotangent_ir::{ADDRESS_BITS, Const, Global, Step, Trap, Ty, Type, Types, eval, layout, type_group};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
-
-/// The bits of an address that count bytes; those above tell the memory.
-const BYTES: u32 = 40;
 
 /// A pointer to a part of memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,7 +59,7 @@ impl Pointer {
 
     /// A pointer to what lies at an address.
     pub(crate) fn at(address: i64, to: Ty) -> Val {
-        if address as u64 >> BYTES == 0 {
+        if address as u64 >> ADDRESS_BITS == 0 {
             return Val::Null;
         }
         let origin = Origin::Address(address, to);
@@ -95,26 +92,27 @@ impl Machine<'_> {
     fn follow_pointer(&mut self, pointer: &Pointer, global: Global) -> Result<Start, Trap> {
         let types = &self.module.types;
         let mut start = Start::of(global);
-        let mut ty = match types.get(self.module.globals[global].ty) {
-            Type::Ref(inner) => inner,
-            _ => self.module.globals[global].ty,
+        let mut ty = if let Type::Ref(inner) = types.get(self.module.globals[global].ty) {
+            inner
+        } else {
+            self.module.globals[global].ty
         };
         for &step in &pointer.steps {
-            let len = match types.get(ty) {
-                Type::Buffer(..) => self.buffer(global).map_or(0, |(.., len)| len),
-                _ => types.arity(ty).unwrap_or(0) as usize,
+            let len = if let Type::Buffer(..) = types.get(ty) {
+                self.buffer(global).map_or(0, |(.., len)| len)
+            } else {
+                types.arity(ty).unwrap_or(0) as usize
             };
             let Some(index) = usize::try_from(step).ok().filter(|i| *i < len) else {
                 return Err(self.out_of_bounds(step, len));
             };
             start.at.push(index);
             let layouts = &self.loaded.layouts;
-            (start.offset, ty) = match types.get(ty) {
-                Type::Buffer(elem, _) => (start.offset + index * layouts.part(types, ty, None), elem),
-                _ => {
-                    let part = types.part(ty, Some(index as u32)).expect("the path fits the type");
-                    (start.offset + layouts.part(types, ty, Some(index as u32)), part)
-                }
+            (start.offset, ty) = if let Type::Buffer(elem, _) = types.get(ty) {
+                (start.offset + index * layouts.part(types, ty, None), elem)
+            } else {
+                let part = types.part(ty, Some(index as u32)).expect("the path fits the type");
+                (start.offset + layouts.part(types, ty, Some(index as u32)), part)
             };
         }
         if pointer.strayed != 0 {
@@ -126,7 +124,7 @@ impl Machine<'_> {
     fn follow_address(&mut self, pointer: &Pointer, address: i64, to: Ty) -> Result<Start, Trap> {
         let Some(global) = self.memory_at(address) else { return Err(Trap::NullPointer) };
         let types = &self.module.types;
-        let bytes = address & ((1 << BYTES) - 1);
+        let bytes = address & ((1 << ADDRESS_BITS) - 1);
         let size = size(types, to).max(1);
         let (rest, all) = (bytes % size, self.bytes_of(global));
         let len = if all > rest { (all - rest) / size } else { 0 };
@@ -181,13 +179,13 @@ impl Machine<'_> {
                 }
                 Ok(Start { offset: offset as usize, as_bytes: true, ..Start::of(global) })
             }
-            _ => Err(Trap::NullPointer),
+            Type::Opaque(_) | type_group!(unit | number | composite) => Err(Trap::NullPointer),
         }
     }
 
     /// The memory that an address is in.
     fn memory_at(&self, address: i64) -> Option<Global> {
-        let number = (address as u64 >> BYTES) as usize;
+        let number = (address as u64 >> ADDRESS_BITS) as usize;
         (1..=self.module.globals.len()).contains(&number).then(|| Global::new(number - 1))
     }
 
@@ -199,7 +197,7 @@ impl Machine<'_> {
                 size(types, elem) * self.buffer(global).map_or(0, |(.., len)| len) as i64
             }
             Type::Ref(inner) => size(types, inner),
-            _ => 0,
+            Type::Opaque(_) | type_group!(unit | number | composite) => 0,
         }
     }
 
@@ -215,7 +213,7 @@ impl Machine<'_> {
             Val::Handle(global) => Pointer::new(*global),
             Val::Pointer(pointer) => (**pointer).clone(),
             // A part of nothing is nowhere either; following it says so.
-            _ => return Val::Null,
+            Val::Undef | Val::Unit | Val::Scalar(_) | Val::Aggregate(_) | Val::Null => return Val::Null,
         };
         let mut indices = args[1..].iter();
         for level in levels {
@@ -237,7 +235,7 @@ impl Machine<'_> {
             Val::Pointer(pointer) => (**pointer).clone(),
             // A whole variable.
             Val::Handle(global) => Pointer::new(*global),
-            _ => return Val::Null,
+            Val::Undef | Val::Unit | Val::Scalar(_) | Val::Aggregate(_) | Val::Null => return Val::Null,
         };
         match moved.steps.last_mut() {
             Some(last) if moved.moves => *last = last.wrapping_add(n),
@@ -249,7 +247,7 @@ impl Machine<'_> {
     /// `address`: where the part lies, every buffer and variable being an address space of its own.
     pub(crate) fn address(&self, pointer: &Val, to: Ty) -> Val {
         let types = &self.module.types;
-        let base = |global: Global| (global.index() as i64 + 1) << BYTES;
+        let base = |global: Global| (global.index() as i64 + 1) << ADDRESS_BITS;
         let (mut offset, mut ty, steps, strayed) = match pointer {
             Val::Handle(global) => (base(*global), self.module.globals[*global].ty, &[][..], 0),
             Val::Pointer(pointer) => match pointer.origin {
@@ -262,7 +260,7 @@ impl Machine<'_> {
                     (start, first, &pointer.steps[1..], pointer.strayed)
                 }
             },
-            _ => return Val::int(0),
+            Val::Undef | Val::Unit | Val::Scalar(_) | Val::Aggregate(_) | Val::Null => return Val::int(0),
         };
         offset = offset.wrapping_add(strayed.wrapping_mul(size(types, to)));
         for &step in steps {
@@ -271,7 +269,9 @@ impl Machine<'_> {
                 Type::Struct(_) => u32::try_from(step).ok().and_then(|i| layout::part(types, inner, i)),
                 Type::Array(elem, _) | Type::Buffer(elem, _) => Some((0, elem)),
                 // Lanes and rows are alike; any number stands for them all.
-                _ => types.part(inner, Some(0)).map(|elem| (0, elem)),
+                Type::Sum(_) | type_group!(unit | number | handle) => {
+                    types.part(inner, Some(0)).map(|elem| (0, elem))
+                }
             };
             let Some((at, elem)) = part else { break };
             let is_field = matches!(types.get(inner), Type::Struct(_));
@@ -285,9 +285,12 @@ impl Machine<'_> {
     /// `pointer`: a pointer to the place of a number or of another pointer.
     pub(crate) fn pointer(&mut self, from: &Val, from_ty: Type, to: Ty) -> Val {
         let address = if let Type::Ref(inner) = from_ty { self.address(from, inner) } else { from.clone() };
-        match self.scalar(&address, Scalar::U64) {
-            Const::Int(address) if self.memory_at(address).is_some() => Pointer::at(address, to),
-            _ => Val::Null,
+        if let Const::Int(address) = self.scalar(&address, Scalar::U64)
+            && self.memory_at(address).is_some()
+        {
+            Pointer::at(address, to)
+        } else {
+            Val::Null
         }
     }
 }
@@ -307,19 +310,16 @@ fn way(types: &Types, ty: Ty, offset: i64, to: Ty, at: &mut Positions) -> bool {
         return true;
     }
     let Some(arity) = types.arity(ty) else { return false };
-    let index = match types.get(ty) {
-        Type::Struct(_) => {
-            let holds = |index: &u32| {
-                part(types, ty, *index).is_some_and(|(start, part)| {
-                    start <= offset && (offset < start + size(types, part) || part == to && start == offset)
-                })
-            };
-            (0..arity).find(holds)
-        }
-        _ => {
-            let stride = part(types, ty, 1).map_or(i64::MAX, |(start, _)| start.max(1));
-            u32::try_from(offset / stride).ok().filter(|index| *index < arity)
-        }
+    let index = if let Type::Struct(_) = types.get(ty) {
+        let holds = |index: &u32| {
+            part(types, ty, *index).is_some_and(|(start, part)| {
+                start <= offset && (offset < start + size(types, part) || part == to && start == offset)
+            })
+        };
+        (0..arity).find(holds)
+    } else {
+        let stride = part(types, ty, 1).map_or(i64::MAX, |(start, _)| start.max(1));
+        u32::try_from(offset / stride).ok().filter(|index| *index < arity)
     };
     let Some((index, (start, inner))) = index.and_then(|i| Some((i, part(types, ty, i)?))) else {
         return false;

@@ -19,15 +19,10 @@ impl Machine<'_> {
         let numbers: Vec<Vec<f64>> =
             types.iter().zip(args).skip(2).map(|(ty, v)| self.floats(*ty, v)).collect();
         let Val::Handle(other) = &args[1] else { return Err(Trap::NullPointer) };
-        let state = match self.params[*other] {
-            Param::Sampler(state) => state,
-            _ => SamplerState::default(),
-        };
+        let state =
+            if let Param::Sampler(state) = self.params[*other] { state } else { SamplerState::default() };
         let view = self.view(ty, &args[0], state)?;
-        let lanes = match how.result(view.texture) {
-            Type::Vector(_, n) => n.into(),
-            _ => 1,
-        };
+        let lanes = if let Type::Vector(_, n) = how.result(view.texture) { n.into() } else { 1 };
         let scalar = if how.compares() { Scalar::F32 } else { view.texture.scalar };
         let (coordinates, rest) = numbers.split_first().ok_or(Trap::NullPointer)?;
         let texel = view.sample(how, coordinates, &rest.iter().map(|list| &list[..]).collect::<Vec<_>>());
@@ -71,9 +66,10 @@ impl Machine<'_> {
         let (Type::Opaque(Opaque::Texture(texture)), Val::Handle(global)) = (ty, handle) else {
             return Err(Trap::NullPointer);
         };
-        Ok(match self.params[*global] {
-            Param::Texture { store, extent } => (texture, extent, Some(store)),
-            _ => (texture, Extent { size: [0; 3], layers: 0, levels: 0 }, None),
+        Ok(if let Param::Texture { store, extent } = self.params[*global] {
+            (texture, extent, Some(store))
+        } else {
+            (texture, Extent { size: [0; 3], layers: 0, levels: 0 }, None)
         })
     }
 

@@ -108,34 +108,22 @@ impl Val {
 
     /// The float this is, if it is one.
     pub fn as_float(&self) -> Option<f64> {
-        match self {
-            Val::Scalar(Const::Float(bits)) => Some(f64::from_bits(*bits)),
-            _ => None,
-        }
+        if let Val::Scalar(Const::Float(bits)) = self { Some(f64::from_bits(*bits)) } else { None }
     }
 
     /// The integer this is, if it is one.
     pub fn as_int(&self) -> Option<i64> {
-        match self {
-            Val::Scalar(Const::Int(value)) => Some(*value),
-            _ => None,
-        }
+        if let Val::Scalar(Const::Int(value)) = self { Some(*value) } else { None }
     }
 
     /// The truth value this is, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
-        match self {
-            Val::Scalar(Const::Bool(value)) => Some(*value),
-            _ => None,
-        }
+        if let Val::Scalar(Const::Bool(value)) = self { Some(*value) } else { None }
     }
 
     /// The parts of an aggregate; none of anything else.
     pub fn parts(&self) -> &[Val] {
-        match self {
-            Val::Aggregate(parts) => parts,
-            _ => &[],
-        }
+        if let Val::Aggregate(parts) = self { parts } else { &[] }
     }
 
     /// All scalars of this value, in order.
@@ -161,11 +149,21 @@ impl Val {
     pub fn conform(&self, types: &Types, ty: Ty, eval: Eval) -> Val {
         let scalar = |value: &Val, s| match value {
             Val::Scalar(c) => Val::Scalar(eval.constant(*c, s)),
-            other => other.clone(),
+            other @ (Val::Undef
+            | Val::Unit
+            | Val::Aggregate(_)
+            | Val::Handle(_)
+            | Val::Pointer(_)
+            | Val::Null) => other.clone(),
         };
         let all = |parts: &Val, inner: &dyn Fn(usize, &Val) -> Val| match parts {
             Val::Aggregate(parts) => Self::aggregate(parts.iter().enumerate().map(|(i, p)| inner(i, p))),
-            other => other.clone(),
+            other @ (Val::Undef
+            | Val::Unit
+            | Val::Scalar(_)
+            | Val::Handle(_)
+            | Val::Pointer(_)
+            | Val::Null) => other.clone(),
         };
         match types.get(ty) {
             Type::Scalar(s) => scalar(self, s),

@@ -27,10 +27,8 @@ pub(crate) struct Lane {
 impl Machine<'_> {
     /// What each of some lanes, in order, gets from an operation; `ty` is the type of the result.
     pub(crate) fn wave(&mut self, kind: Wave, ty: Type, lanes: &[Lane]) -> Result<Vec<Val>, Trap> {
-        let given = match kind {
-            Wave::All | Wave::Any | Wave::Ballot => Type::Scalar(Scalar::Bool),
-            _ => ty,
-        };
+        let given =
+            if let Wave::All | Wave::Any | Wave::Ballot = kind { Type::Scalar(Scalar::Bool) } else { ty };
         let mut all = Vec::new();
         for Lane { number, operands } in lanes {
             let numbers = operands.first().map(|value| self.numbers(value, given).into_vec());

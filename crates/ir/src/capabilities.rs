@@ -94,7 +94,7 @@ features! {
     /// Atomic operations on floats.
     FloatAtomic => alike("atomics on `float`", By("a loop"), By("a loop"), Yes),
     /// Atomic operations on anything but whole 32-bit numbers.
-    OtherAtomic => native("atomics on 64 bits or on components of vectors", [No; 5]),
+    OtherAtomic => native("atomics on 64 bits, or on components of vectors in `groupshared` memory", [No; 5]),
     /// The number of elements of a buffer.
     Length => native("`GetDimensions`", [Yes, Yes, Yes, Yes, By("a buffer of sizes")]),
     /// Vertex and fragment shaders.
@@ -139,6 +139,8 @@ features! {
     LargePushed => native("more than 256 bytes of push constants", [Yes, No, Yes, Yes, Yes]),
     /// Variables of more bytes than the zeros that initialize them should take as text.
     LargeValue => native("variables of more than 4 MiB", [Yes, Yes, No, Yes, Yes]),
+    /// Values of more bytes than naga counts, with small integers as 32-bit ones.
+    HugeValue => native("values of 2 GiB or more, where 8-bit and 16-bit integers count as 32-bit ones", [No; 5]),
     /// `packoffset`.
     PackOffset => alike("`packoffset`", No, No, No),
     /// Spaces, indices and numbers of resources that do not fit in eight bits.
@@ -164,7 +166,7 @@ features! {
         [By("E0737"); 7],
     ),
     /// Values of interface type in memory that the host sees.
-    InterfaceInMemory => native("values of interface type in buffers", [No; 5]),
+    InterfaceInMemory => native("values of interface type in buffers", [Yes; 5]),
     /// Buffers as arguments of functions that are not inlined.
     BufferArgument => native("buffers passed to functions that are not inlined", [No; 5]),
     /// Pointers that are chosen at run time, compared, subtracted or cast.

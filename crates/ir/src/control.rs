@@ -3,7 +3,7 @@
 //! [`Op::control`] classifies operations as calls, constructs with regions, exits, and all others. So code that follows
 //! control flow does not list the other operations.
 
-use crate::{DiffCall, Effect, FuncId, LinCall, LoopInfo, Op};
+use crate::{DiffCall, Effect, FuncId, LinCall, LoopInfo, Op, op_group};
 
 /// Where a program goes when it has come to an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,50 +57,7 @@ impl Op {
     /// Where a program goes from here.
     pub fn control(&self) -> Control<'_> {
         match self {
-            Op::Math(_)
-            | Op::Const(_)
-            | Op::Zero
-            | Op::Undef
-            | Op::Select
-            | Op::Convert
-            | Op::Bitcast
-            | Op::Splat
-            | Op::Sum
-            | Op::Swizzle(_)
-            | Op::Dot
-            | Op::MatVec
-            | Op::VecMat
-            | Op::MatMat
-            | Op::Outer
-            | Op::Transpose
-            | Op::Pack
-            | Op::Extract(_)
-            | Op::Insert(_)
-            | Op::InsertAdd(_)
-            | Op::Inject(_)
-            | Op::Project(_)
-            | Op::Tag
-            | Op::Detach
-            | Op::Global(_)
-            | Op::Load(_)
-            | Op::Store(_)
-            | Op::Atomic(_)
-            | Op::Barrier(_)
-            | Op::Wave(_)
-            | Op::Print(_)
-            | Op::TargetText(_)
-            | Op::Point(_)
-            | Op::Offset
-            | Op::Address
-            | Op::Pointer
-            | Op::Length
-            | Op::Sample(_)
-            | Op::Texel
-            | Op::StoreTexel
-            | Op::Dimensions
-            | Op::Assert(_)
-            | Op::Discard
-            | Op::Screen(_) => Control::Plain,
+            op_group!(plain) => Control::Plain,
             Op::Call(callee) => Control::Call(*callee),
             Op::DiffCall(call) => Control::DiffCall(call),
             Op::LinCall(call) => Control::LinCall(call),

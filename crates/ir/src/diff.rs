@@ -104,17 +104,20 @@ pub enum Prefer {
     Recompute,
     /// Whatever linear operations read is stored: `[PreferCheckpoint]`.
     Checkpoint,
+    /// Of functions only: calls keep no context but run again from their inputs, and whether results are kept is open:
+    /// `[Checkpoint]`.
+    Rerun,
 }
 
 impl Prefer {
-    /// Every preference.
+    /// Every preference that a module may have.
     pub const ALL: [Prefer; 3] = [Prefer::Auto, Prefer::Recompute, Prefer::Checkpoint];
 
     /// This, or the other where this says nothing.
     pub fn or(self, other: Prefer) -> Prefer {
         match self {
             Prefer::Auto => other,
-            Prefer::Recompute | Prefer::Checkpoint => self,
+            Prefer::Recompute | Prefer::Checkpoint | Prefer::Rerun => self,
         }
     }
 }

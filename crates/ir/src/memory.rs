@@ -1,7 +1,11 @@
-//! The kinds of atomic operations and barriers.
+//! The kinds of atomic operations and barriers, and the form of addresses.
 
 use crate::math::Math;
 use crate::op::Path;
+
+/// The low bits of an address count bytes; those above identify the memory. A CPU has all memory of a program in one table, so
+/// this is the form of addresses on the interpreter and in native code.
+pub const ADDRESS_BITS: u32 = 40;
 
 /// Reading and writing a part of memory in one step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -1,6 +1,6 @@
 //! Modules: the types, globals and functions that are compiled together.
 
-use crate::{Const, DiffTable, Func, FuncId, Op, Prefer, Ty, Types};
+use crate::{Const, DiffTable, Func, FuncId, Op, Prefer, Segments, Ty, Types};
 use cotangent_base::{EntityMap, Span, Symbol, entity};
 
 entity!(
@@ -22,6 +22,10 @@ pub struct Module {
     pub funcs: EntityMap<FuncId, Func>,
     /// What backward derivatives are to do with values of which no function says anything.
     pub prefer: Prefer,
+    /// How reverse mode cuts loops that say nothing about it.
+    pub segments: Segments,
+    /// The most bytes that a backward derivative may store at a time.
+    pub budget: Option<u64>,
     /// Declarations in the language of the target that stand ahead of everything.
     pub preludes: Vec<Symbol>,
     /// The `static` variables that are specialization constants. Nothing writes them.

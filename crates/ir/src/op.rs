@@ -116,7 +116,7 @@ ops! {
     Const(Const) "const" None No;
     /// `() -> any`. All zero; of a differential, its additive identity.
     Zero "zero" None Jointly;
-    /// `() -> any`. A value nobody may look at: a slot not yet written, a variable not yet assigned.
+    /// `() -> any`. An undefined value, which must not be read: a slot not yet written, a variable not yet assigned.
     Undef "undef" None Jointly;
 
     // Numbers.
@@ -133,7 +133,7 @@ ops! {
     Splat "splat" None Jointly;
     /// `(a: vector, matrix or array) -> element`. The sum of what a splat of that shape writes.
     Sum "sum" None Jointly;
-    /// `(a: vector) -> scalar or vector`. The named lanes.
+    /// `(a: vector) -> scalar or vector`. The selected components.
     Swizzle(SmallVec<[u8; 4]>) "swizzle" None Jointly;
     /// `(a: vector, b: vector) -> scalar`.
     Dot "dot" None Each;
@@ -203,7 +203,7 @@ ops! {
     /// `(handle, index..) -> ref<part>`. Points to a part; one of a buffer without elements is null. An index outside traps when the
     /// pointer is used.
     Point(Path) "point" None No;
-    /// `(p: ref<T>, n: integer) -> ref<T>`. Points `n` elements further on.
+    /// `(p: ref<T>, n: integer) -> ref<T>`. The pointer moved by `n` elements.
     Offset "offset" None No;
     /// `(p: ref<T> or buffer) -> u64`. A number that tells places apart and orders those of one array; 0 for the null pointer, which
     /// is `zero`.
@@ -359,8 +359,37 @@ pub struct LoopInfo {
     pub max_iters: Option<u32>,
     /// Whether to unroll it.
     pub unroll: Unroll,
-    /// Counted loops only: run from the last round to the first.
+    /// Counted loops only: run from the last iteration to the first.
     pub reversed: bool,
+    /// How reverse mode cuts it into segments.
+    pub segments: Segments,
+}
+
+/// How reverse mode cuts a loop into segments. The values that the loop carries are stored where a segment starts; the backward
+/// pass runs each segment again before it goes back through it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Segments {
+    /// As the module says.
+    #[default]
+    Auto,
+    /// Not at all.
+    Whole,
+    /// Into segments of so many iterations: `[Checkpoint(n)]`.
+    Of(u32),
+    /// Into segments of the square root of the most iterations: `[Checkpoint(sqrt)]`.
+    Sqrt,
+    /// Into segments of segments, as many levels as the logarithm of the iterations: `[Checkpoint(log)]`.
+    Log,
+}
+
+impl Segments {
+    /// This, or the other where this says nothing.
+    pub fn or(self, other: Segments) -> Segments {
+        match self {
+            Segments::Auto => other,
+            Segments::Whole | Segments::Of(_) | Segments::Sqrt | Segments::Log => self,
+        }
+    }
 }
 
 /// Whether to unroll a loop.
@@ -378,16 +407,18 @@ pub enum Unroll {
 /// Why a program stops.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Trap {
-    /// An index outside its array, vector, matrix or buffer.
+    /// An index is out of bounds.
     OutOfBounds,
-    /// A loop ran longer than it said it would.
+    /// A loop exceeded its bound.
     LoopBound,
     /// An integer was divided by zero.
     DivisionByZero,
-    /// The program ran longer than it was allowed to.
+    /// The limit on steps was reached.
     StepLimit,
     /// Calls nested too deeply.
     CallDepth,
+    /// Arrays would take more memory than the program may have.
+    OutOfMemory,
     /// A null pointer was followed.
     NullPointer,
     /// An address is not a multiple of what it must be one of.
@@ -402,7 +433,7 @@ pub enum Trap {
     UnknownType,
     /// Something was done that only pixels can.
     NoPixel,
-    /// The program ran for longer than it was allowed to.
+    /// The limit on time was reached.
     TimeLimit,
     /// The host stopped it.
     Interrupted,
@@ -410,12 +441,13 @@ pub enum Trap {
 
 impl Trap {
     /// All of them, with their names in IR text.
-    pub const ALL: [(&str, Trap); 14] = [
+    pub const ALL: [(&str, Trap); 15] = [
         ("out_of_bounds", Trap::OutOfBounds),
         ("loop_bound", Trap::LoopBound),
         ("division_by_zero", Trap::DivisionByZero),
         ("step_limit", Trap::StepLimit),
         ("call_depth", Trap::CallDepth),
+        ("out_of_memory", Trap::OutOfMemory),
         ("null_pointer", Trap::NullPointer),
         ("misaligned", Trap::Misaligned),
         ("barrier", Trap::Barrier),
@@ -426,6 +458,32 @@ impl Trap {
         ("time_limit", Trap::TimeLimit),
         ("interrupted", Trap::Interrupted),
     ];
+
+    /// What a program says when it stops for this reason. Programs in C++ and CUDA contain the text.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Trap::OutOfBounds => "index out of bounds",
+            Trap::LoopBound => "loop exceeded its bound",
+            Trap::DivisionByZero => "division by zero",
+            Trap::StepLimit => "step limit reached",
+            Trap::CallDepth => "calls nest too deeply",
+            Trap::OutOfMemory => "memory limit reached",
+            Trap::NullPointer => "null pointer dereference",
+            Trap::Misaligned => "misaligned address",
+            Trap::Barrier => "barrier not reached by all threads of the group",
+            Trap::Abort => "the program aborted",
+            Trap::NoValue => "value of an empty optional",
+            Trap::UnknownType => "unknown type of an interface value",
+            Trap::NoPixel => "pixel operation outside a fragment shader",
+            Trap::TimeLimit => "time limit reached",
+            Trap::Interrupted => "interrupted",
+        }
+    }
+
+    /// The reason of that text.
+    pub fn said(text: &str) -> Option<Trap> {
+        Trap::ALL.iter().map(|(_, trap)| *trap).find(|trap| trap.text() == text)
+    }
 }
 
 /// What an operation without effect may trap on.

@@ -7,7 +7,7 @@
 use crate::{Access, Global, Module, Op, Type};
 use cotangent_base::{Map, Scalar};
 
-/// A resource that is no memory: it is reached through operations of its own.
+/// A resource without addressable memory; it has its own operations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Opaque {
     /// A texture.
@@ -95,8 +95,8 @@ pub enum Sampling {
     Compare,
     /// `(reference: f32) -> f32`. As before, at level 0.
     CompareZero,
-    /// `() -> vector of 4`. That lane of the four texels that would be interpolated, from the one at the lower left against the
-    /// clock as the reference has it: (0, 1), (1, 1), (1, 0), (0, 0).
+    /// `() -> vector of 4`. That lane of the four texels that would be interpolated, counterclockwise from the lower left, as in
+    /// the reference compiler: (0, 1), (1, 1), (1, 0), (0, 0).
     Gather(u8),
 }
 

@@ -85,7 +85,8 @@ pub struct StructDef {
     /// Whether a value has only one of the fields: the definition of a [`Type::Sum`]. Zero of such a type is zero of
     /// its first member. In the differential of a sum that member is empty: nothing was added yet.
     pub sum: bool,
-    /// Of a sum that lies in memory the host sees: the numbers by which the host knows the members.
+    /// Of a sum that lies in memory the host sees: the numbers by which the host knows the members. The structure that such a sum
+    /// becomes ([`Types::sum_to_struct`]) still has them, and lies in memory as the sum did.
     pub ids: Vec<u32>,
     /// Of a sum: how many bytes of memory that the host sees are for what it holds, if the interface says so.
     pub room: Option<u32>,
@@ -96,6 +97,11 @@ pub struct StructDef {
 }
 
 impl StructDef {
+    /// What values of a sum, or of the structure that it became, may hold.
+    pub fn members(&self) -> &[StructField] {
+        if self.sum { &self.fields } else { self.fields.get(1..).unwrap_or_default() }
+    }
+
     /// How the matrix that a field is lies in memory, if the field says so.
     pub fn own_matrices(&self, index: usize) -> Option<Matrices> {
         self.matrices.iter().find(|(field, _)| *field as usize == index).map(|(_, matrices)| *matrices)
@@ -210,10 +216,11 @@ impl Types {
         def.element.then(|| def.fields[0].ty)
     }
 
-    /// Makes a sum a structure with these fields. Its type stays the same number.
+    /// Makes a sum a structure of these fields: the index of the member, and the members. Its type stays the same number, and in
+    /// memory that the host sees it lies where the sum did.
     pub fn sum_to_struct(&mut self, id: StructId, fields: Vec<StructField>) {
         let def = &mut self.structs[id];
-        (def.fields, def.sum, def.ids, def.room) = (fields, false, vec![], None);
+        (def.fields, def.sum) = (fields, false);
         if let Some(ty) = self.numbers.remove(&Type::Sum(id)) {
             self.list[ty] = Type::Struct(id);
             self.numbers.insert(Type::Struct(id), ty);

@@ -5,7 +5,6 @@ use crate::compile::Result;
 use cotangent_ir::{InstData, Math, Op, Path, Step, Trap, Ty, Type, Value};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value as Reg, types};
-use smallvec::SmallVec;
 
 /// Arrays that are added element by element: longer ones in a loop.
 const UNROLLED: u64 = 4;
@@ -438,9 +437,8 @@ impl Body<'_, '_, '_> {
 
     /// Rows and columns of a product.
     pub fn extent(&self, data: &InstData) -> (usize, usize) {
-        let rows = |ty: Type| match ty {
-            Type::Matrix(_, rows, _) | Type::Vector(_, rows) => usize::from(rows),
-            _ => 1,
+        let rows = |ty: Type| {
+            if let Type::Matrix(_, rows, _) | Type::Vector(_, rows) = ty { usize::from(rows) } else { 1 }
         };
         let columns = |ty: Type| if let Type::Matrix(_, _, columns) = ty { usize::from(columns) } else { 1 };
         let (a, b) = (self.ty(data.operands[0]), self.ty(data.operands[1]));
@@ -453,26 +451,11 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// A product of a `rows x k` and a `k x columns` matrix. Sums are made from the first product to the last.
-    pub fn product(&mut self, data: &InstData, (rows, columns): (usize, usize)) -> Result<Regs> {
+    /// A product of matrices or vectors of that extent.
+    pub fn product(&mut self, data: &InstData, extent: (usize, usize)) -> Result<Regs> {
         let scalar = self.scalar_of(data.operands[0]);
         let (a, b) = (self.regs(data.operands[0]), self.regs(data.operands[1]));
-        let k = a.len() / rows;
-        let mut elements: Regs = SmallVec::new();
-        for row in 0..rows {
-            for column in 0..columns {
-                let mut sum = None;
-                for i in 0..k {
-                    let term = self.math(Math::Mul, scalar, &[a[row * k + i], b[i * columns + column]])?;
-                    sum = Some(match sum {
-                        None => term,
-                        Some(sum) => self.math(Math::Add, scalar, &[sum, term])?,
-                    });
-                }
-                elements.extend(sum);
-            }
-        }
-        Ok(elements)
+        Ok(product((&a, &b), extent, &mut |op, x| self.math(op, scalar, &x))?.into())
     }
 
     pub fn transpose(&mut self, data: &InstData) -> Regs {
@@ -483,4 +466,28 @@ impl Body<'_, '_, '_> {
         let (rows, columns) = (usize::from(rows), usize::from(columns));
         (0..rows * columns).map(|i| regs[(i % columns) * rows + i / columns]).collect()
     }
+}
+
+/// A product of a `rows x k` and a `k x columns` matrix, of one number or of lanes. Sums are made from the first product to the last.
+pub(crate) fn product<T: Copy>(
+    (a, b): (&[T], &[T]),
+    (rows, columns): (usize, usize),
+    math: &mut dyn FnMut(Math, [T; 2]) -> Result<T>,
+) -> Result<Vec<T>> {
+    let k = a.len() / rows;
+    let mut elements = Vec::with_capacity(rows * columns);
+    for row in 0..rows {
+        for column in 0..columns {
+            let mut sum = None;
+            for i in 0..k {
+                let term = math(Math::Mul, [a[row * k + i], b[i * columns + column]])?;
+                sum = Some(match sum {
+                    None => term,
+                    Some(sum) => math(Math::Add, [sum, term])?,
+                });
+            }
+            elements.extend(sum);
+        }
+    }
+    Ok(elements)
 }

@@ -5,7 +5,7 @@ use crate::compile::Result;
 use crate::memory::Found;
 use crate::shape::native;
 use crate::state::at;
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::{Atomic, AtomicKind, InstData, Trap, Type};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, MemFlagsData, Value as Reg, types};
@@ -107,6 +107,6 @@ fn bits_type(scalar: Scalar) -> cranelift_codegen::ir::Type {
         Scalar::F16 => types::I16,
         Scalar::F32 => types::I32,
         Scalar::F64 => types::I64,
-        scalar => native(scalar),
+        Scalar::Bool | scalar_group!(int) => native(scalar),
     }
 }

@@ -13,11 +13,11 @@ use crate::points::Points;
 use crate::stop::Unsupported;
 use crate::texture::{Image, NO_EXTENT};
 use cotangent_base::Map;
-use cotangent_ir::texture::{Extent, Opaque, Texture as Texels};
-use cotangent_ir::{Access, Func, FuncId, Global, GlobalKind, Module, Type, layout};
+use cotangent_ir::texture::{Extent, Texture as Texels};
+use cotangent_ir::{Func, FuncId, Global, Module, Type, layout};
 use cotangent_runtime::{
-    Argument, Arguments, Backend, Call, Called, Compiled, Element, Failure, Launch, Launched, Stopped,
-    TextureType, Time,
+    Arguments, Backend, Call, Called, Compiled, Element, Failure, Fitting, Launch, Launched, Packing,
+    Stopped, TextureType, Time, check_inputs, fittings, locking,
 };
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -148,6 +148,7 @@ fn write(memory: &Memory) -> RwLockWriteGuard<'_, Bytes> {
 #[derive(Clone, Debug)]
 pub struct Buffer {
     element: Element,
+    packing: Packing,
     memory: Memory,
 }
 
@@ -224,45 +225,16 @@ impl<'a> Locked<'a> {
     fn new(compiled: &Compiled, arguments: &'a Arguments<Native>) -> Result<Self, Failure> {
         let mut bound: Vec<Bound<'a>> = Vec::new();
         let mut locked = Locked { _written: vec![], _read: vec![], _values: vec![], given: vec![] };
-        let module = &compiled.module;
-        for (global, data) in module.globals.iter().filter(|(_, data)| data.kind == GlobalKind::Param) {
-            let Some(argument) = arguments.get(global) else { continue };
-            let wrong = |what: &str| Err(Failure::usage(format!("`{}` {what}", data.name)));
-            match (module.types.get(data.ty), argument) {
-                (Type::Buffer(elem, access), Argument::Buffer(buffer)) => {
-                    if !buffer.element.is_like(&Element::new(module, elem), false) {
-                        let name = data.name;
-                        return Err(Failure::usage(format!(
-                            "the buffer given for `{name}` has other elements"
-                        )));
-                    }
-                    bound.push((global, &buffer.memory, access == Access::ReadWrite, NO_EXTENT));
+        for (global, argument) in fittings(&compiled.module, arguments, false)? {
+            match argument {
+                Fitting::Buffer(buffer, _, writes) => bound.push((global, &buffer.memory, writes, NO_EXTENT)),
+                Fitting::Texture(texture, writes) => {
+                    bound.push((global, &texture.memory, writes, texture.extent));
                 }
-                (Type::Opaque(Opaque::Texture(ty)), Argument::Texture(texture)) => {
-                    let like = Texels { access: ty.access, ..texture.ty };
-                    if like != ty {
-                        let name = data.name;
-                        return Err(Failure::usage(format!(
-                            "the texture given for `{name}` is of another type"
-                        )));
-                    }
-                    bound.push((global, &texture.memory, ty.access == Access::ReadWrite, texture.extent));
+                Fitting::Sampler(state) => {
+                    locked.given.push(Given { global, image: Image { state, ..Image::default() } });
                 }
-                (Type::Opaque(Opaque::Sampler | Opaque::Comparison), Argument::Sampler(state)) => {
-                    let image = Image { state: *state, ..Image::default() };
-                    locked.given.push(Given { global, image });
-                }
-                (Type::Buffer(..) | Type::Opaque(_), _) => {
-                    return wrong("was given an argument of another kind");
-                }
-                (_, Argument::Value(bytes)) => {
-                    let size = layout::layout(&module.types, data.ty).map_or(0, |l| l.size as usize);
-                    if bytes.len() != size {
-                        return wrong(&format!("takes {size} bytes, but was given {}", bytes.len()));
-                    }
-                    locked.give_value(global, bytes);
-                }
-                _ => return wrong("is a value"),
+                Fitting::Value(bytes) => locked.give_value(global, bytes),
             }
         }
         locked.lock(bound);
@@ -276,15 +248,8 @@ impl<'a> Locked<'a> {
     }
 
     fn lock(&mut self, bound: Vec<Bound<'a>>) {
-        let mut memories: Vec<(&'a Memory, bool)> = Vec::new();
-        for (_, memory, writes, _) in &bound {
-            match memories.iter_mut().find(|(other, _)| Arc::ptr_eq(other, memory)) {
-                Some((_, written)) => *written |= writes,
-                None => memories.push((memory, *writes)),
-            }
-        }
-        memories.sort_by_key(|(memory, _)| Arc::as_ptr(memory) as usize);
-        for (memory, writes) in memories {
+        let uses = bound.iter().map(|(_, memory, writes, _)| (*memory, *writes));
+        for (memory, writes) in locking::in_order(uses) {
             let (address, bytes) = match writes {
                 true => {
                     let guard = write(memory);
@@ -308,19 +273,6 @@ impl<'a> Locked<'a> {
     }
 }
 
-/// The bytes of a buffer that a range of whole elements lies in.
-fn elements(buffer: &Buffer, size: usize, range: &Range<usize>) -> Result<(), Failure> {
-    let stride = buffer.element.stride().unwrap_or(1);
-    let is_whole = range.start.is_multiple_of(stride) && range.end.is_multiple_of(stride);
-    if is_whole && range.start <= range.end && range.end <= size {
-        return Ok(());
-    }
-    let Range { start, end } = range;
-    Err(Failure::usage(format!(
-        "bytes {start} to {end} are no elements of a buffer of {size} bytes, whose elements have {stride}"
-    )))
-}
-
 impl Backend for Native {
     type Program = Loaded;
     type Buffer = Buffer;
@@ -331,24 +283,23 @@ impl Backend for Native {
     }
 
     fn make_buffer(&self, element: &Element, bytes: &[u8]) -> Result<Buffer, Failure> {
-        let Some(stride) = element.stride() else {
-            return Err(Failure::usage("the elements of the buffer have no layout"));
-        };
-        if !bytes.len().is_multiple_of(stride) {
-            let size = bytes.len();
-            return Err(Failure::usage(format!("{size} bytes are no whole elements of {stride} bytes")));
-        }
-        Ok(Buffer { element: element.clone(), memory: Arc::new(RwLock::new(Bytes::copied(bytes))) })
+        let packing = Packing::new(element, |outer| outer)?;
+        packing.count(bytes)?;
+        let memory = Arc::new(RwLock::new(Bytes::copied(bytes)));
+        Ok(Buffer { element: element.clone(), packing, memory })
     }
 
     fn make_texture(&self, ty: TextureType, extent: Extent, texels: &[u8]) -> Result<Texture, Failure> {
-        let TextureType { texture, .. } = ty;
-        let size = extent.texels() * usize::from(texture.lanes) * texture.scalar.bytes() as usize;
-        if texels.len() < size {
-            let given = texels.len();
-            return Err(Failure::usage(format!("the texels take {size} bytes, but {given} were given")));
-        }
-        Ok(Texture { ty: texture, extent, memory: Arc::new(RwLock::new(Bytes::copied(texels))) })
+        ty.check(extent, texels)?;
+        Ok(Texture { ty: ty.texture, extent, memory: Arc::new(RwLock::new(Bytes::copied(texels))) })
+    }
+
+    fn element(buffer: &Buffer) -> &Element {
+        &buffer.element
+    }
+
+    fn texels(texture: &Texture) -> Texels {
+        texture.ty
     }
 
     fn size(&self, buffer: &Buffer) -> usize {
@@ -357,15 +308,15 @@ impl Backend for Native {
 
     fn write(&self, buffer: &Buffer, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
         let mut memory = write(&buffer.memory);
-        let range = offset..offset.saturating_add(bytes.len());
-        elements(buffer, memory.len(), &range)?;
+        let count = memory.len() / buffer.packing.outer();
+        let range = buffer.packing.range(count, offset..offset.saturating_add(bytes.len()))?;
         memory.as_mut_slice()[range].copy_from_slice(bytes);
         Ok(())
     }
 
     fn read(&self, buffer: &Buffer, range: Range<usize>) -> Result<Vec<u8>, Failure> {
         let memory = read(&buffer.memory);
-        elements(buffer, memory.len(), &range)?;
+        let range = buffer.packing.range(memory.len() / buffer.packing.outer(), range)?;
         Ok(memory.as_slice()[range].to_vec())
     }
 
@@ -443,27 +394,6 @@ impl Call for Native {
         let outputs = outputs.iter().map(|bytes| bytes.as_slice().to_vec()).collect();
         Ok(Called { outputs, ended, printed })
     }
-}
-
-/// Sees that inputs have as many bytes as all points take. Gives the sizes of the outputs.
-fn check_inputs(
-    module: &Module,
-    func: FuncId,
-    points: usize,
-    inputs: &[&[u8]],
-) -> Result<Vec<usize>, Failure> {
-    let sig = &module.funcs[func].sig;
-    let size = |ty| layout::layout(&module.types, ty).map(|l| l.size as usize);
-    for (index, input) in sig.inputs().enumerate() {
-        let name = input.name;
-        let Some(size) = size(input.ty) else {
-            return Err(Failure::usage(format!("`{name}` has no layout in memory")));
-        };
-        if inputs.get(index).is_none_or(|bytes| bytes.len() != points * size) {
-            return Err(Failure::usage(format!("`{name}` takes {size} bytes for each of {points} points")));
-        }
-    }
-    Ok(sig.outputs().map(|output| size(output.ty).unwrap_or(0)).collect())
 }
 
 /// The point at which a function stopped, and why it did, without the entry point that called it.

@@ -2,7 +2,7 @@
 
 use crate::body::Body;
 use crate::shape::Shapes;
-use crate::state::{Helper, Print};
+use crate::state::{Helper, Print, Words};
 use crate::stop::Site;
 use crate::texture::TextureOp;
 use crate::turns::WaveOp;
@@ -60,6 +60,8 @@ pub struct Program {
     /// The types that are known where a value of interface type may be of none of them, by the number of the site.
     pub(crate) unknown: Map<u32, UnknownType>,
     pub(crate) prints: Vec<Print>,
+    /// Constants of lanes.
+    pub(crate) constants: Vec<Words>,
     pub(crate) textures: Vec<TextureOp>,
     pub(crate) waves: Vec<WaveOp>,
     pub(crate) globals: Vec<GlobalMemory>,
@@ -152,6 +154,7 @@ pub(crate) struct Compiler<'m> {
     pub sites: Vec<Site>,
     unknown: Map<u32, UnknownType>,
     pub prints: Vec<Print>,
+    pub constants: Vec<Words>,
     pub textures: Vec<TextureOp>,
     pub waves: Vec<WaveOp>,
     pub has_barriers: bool,
@@ -223,6 +226,7 @@ impl<'m> Compiler<'m> {
             sites: vec![],
             unknown: Map::default(),
             prints: vec![],
+            constants: vec![],
             textures: vec![],
             waves: vec![],
             has_barriers: false,
@@ -518,6 +522,7 @@ impl<'m> Compiler<'m> {
             sites: self.sites,
             unknown: self.unknown,
             prints: self.prints,
+            constants: self.constants,
             textures: self.textures,
             waves: self.waves,
             globals,
@@ -537,14 +542,15 @@ fn global_memory(module: &Module, shapes: &Shapes<'_>, global: Global) -> Global
         Some(layout) => GlobalMemory { kind, size: layout.size.into(), align: layout.align.into(), reach: 0 },
         None => nothing,
     };
-    let own = |kind: MemoryKind| match module.types.get(data.ty) {
-        Type::Ref(inner) => {
+    let own = |kind: MemoryKind| {
+        if let Type::Ref(inner) = module.types.get(data.ty) {
             let shape = shapes.shape(inner);
             let layout = layout::layout(&module.types, inner).filter(|_| !shape.opaque);
             let reach = layout.map_or(0, |layout| layout.size.into());
             GlobalMemory { kind, size: shape.size, align: shape.align, reach }
+        } else {
+            nothing
         }
-        _ => nothing,
     };
     match (&data.kind, module.types.get(data.ty)) {
         (GlobalKind::Shared, _) => own(MemoryKind::Shared),

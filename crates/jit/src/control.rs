@@ -115,7 +115,7 @@ impl Body<'_, '_, '_> {
         let is_written = |from: Storage, moves: &[(Storage, Storage, _)]| match from {
             // An address may lead into any storage.
             Storage::At(_) => moves.len() > 1,
-            from => moves.iter().any(|(_, to, _)| *to == from),
+            Storage::Stack(_) | Storage::Arena(_) => moves.iter().any(|(_, to, _)| *to == from),
         };
         let conflicts: Vec<bool> = moves.iter().map(|(from, ..)| is_written(*from, &moves)).collect();
         for (number, _) in conflicts.iter().enumerate().filter(|(_, conflict)| **conflict) {
@@ -215,7 +215,8 @@ impl Body<'_, '_, '_> {
         self.region_to(cond, &Yield::Verdict(decided))?;
         let verdict = self.enter(decided);
         let args: SmallVec<[_; 8]> = given.iter().map(|reg| (*reg).into()).collect();
-        self.b.ins().brif(verdict[0], run, &[], end, &args);
+        let is_over = self.is_const(verdict[0], 0);
+        self.b.ins().brif(is_over, end, &args, run, &[]);
         self.b.switch_to_block(run);
         self.take(&func.regions[body].args, &given);
         self.loop_body(data, body, head, end)?;
@@ -240,9 +241,9 @@ impl Body<'_, '_, '_> {
         self.count_step()?;
         self.next_iteration();
         let run = self.b.create_block();
-        let goes_on = self.b.ins().icmp(IntCC::SignedLessThan, given[0], n);
+        let is_over = self.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, given[0], n);
         let carried: SmallVec<[_; 8]> = given[1..].iter().map(|reg| (*reg).into()).collect();
-        self.b.ins().brif(goes_on, run, &[], end, &carried);
+        self.b.ins().brif(is_over, end, &carried, run, &[]);
         self.b.switch_to_block(run);
         let k = if info.reversed {
             let one = self.int(types::I32, 1);

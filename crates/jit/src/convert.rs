@@ -4,7 +4,7 @@ use crate::body::{Body, Regs};
 use crate::compile::Result;
 use crate::shape::native;
 use crate::state::Helper;
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::InstData;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value as Reg, types};
@@ -57,7 +57,7 @@ impl Body<'_, '_, '_> {
             Scalar::F64 => self.b.ins().fpromote(types::F64, a),
             Scalar::F32 if is_wide => self.b.ins().fdemote(types::F32, a),
             Scalar::F32 => a,
-            _ => {
+            Scalar::Bool | Scalar::F16 | scalar_group!(int) => {
                 let wide = if is_wide { a } else { self.b.ins().fpromote(types::F64, a) };
                 self.helper(Helper::Round16, &[wide])?.expect("it gives a number")
             }
@@ -101,9 +101,10 @@ impl Body<'_, '_, '_> {
             true => self.b.ins().fcvt_from_sint(ty, wide),
             false => self.b.ins().fcvt_from_uint(ty, wide),
         };
-        match to {
-            Scalar::F16 => Ok(self.helper(Helper::Round16, &[float])?.expect("it gives a number")),
-            _ => Ok(float),
+        if to == Scalar::F16 {
+            Ok(self.helper(Helper::Round16, &[float])?.expect("it gives a number"))
+        } else {
+            Ok(float)
         }
     }
 }

@@ -53,6 +53,9 @@
 //! interpreter's wide mode (`passes::widen` makes a program of it), pointers to values of interface type whose memory is not known, and whatever only
 //! exists between the passes of autodiff.
 
+// A new variant must be looked at wherever its enumeration is matched.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod aggregate;
 mod atomic;
 mod backend;

@@ -1,9 +1,44 @@
 //! Compiles elementary functions of binary32 inline: [`cotangent_maths`] over Cranelift's instructions.
 
 use crate::body::Body;
-use cotangent_maths::{Machine, Rare};
+use cotangent_ir::{Math, math_group};
+use cotangent_maths::{self as maths, Machine, Rare};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value as Reg, types};
+
+/// An operation of many instructions, on one lane or on all at once; none for those that are not elementary functions.
+pub(crate) fn elementary<M: Machine>(m: &mut M, op: Math, x: &[M::Float]) -> Option<M::Float> {
+    Some(match op {
+        Math::Rsqrt => {
+            let wide = m.widen(x[0]);
+            let root = m.double_sqrt(wide);
+            let one = m.double(1.0);
+            let result = m.double_div(one, root);
+            m.narrow(result)
+        }
+        Math::Rem => maths::rem(m, x[0], x[1]),
+        Math::Exp => maths::exp(m, x[0]),
+        Math::Exp2 => maths::exp2(m, x[0]),
+        Math::Log => maths::log(m, x[0]),
+        Math::Log2 => maths::log2(m, x[0]),
+        Math::Log10 => maths::log10(m, x[0]),
+        Math::Pow => maths::pow(m, x[0], x[1]),
+        Math::Sin => maths::sin(m, x[0]),
+        Math::Cos => maths::cos(m, x[0]),
+        Math::Tan => maths::tan(m, x[0]),
+        Math::Asin => maths::asin(m, x[0]),
+        Math::Acos => maths::acos(m, x[0]),
+        Math::Atan => maths::atan(m, x[0]),
+        Math::Atan2 => maths::atan2(m, x[0], x[1]),
+        Math::Sinh => maths::sinh(m, x[0]),
+        Math::Cosh => maths::cosh(m, x[0]),
+        Math::Tanh => maths::tanh(m, x[0]),
+        Math::Asinh => maths::asinh(m, x[0]),
+        Math::Acosh => maths::acosh(m, x[0]),
+        Math::Atanh => maths::atanh(m, x[0]),
+        Math::Sqrt | math_group!(arithmetic | logic | bits | compare | test | round) => return None,
+    })
+}
 
 /// Emits an instruction for each operation.
 pub(crate) struct Inline<'b, 'c, 'f, 'm> {

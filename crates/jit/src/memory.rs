@@ -9,7 +9,9 @@ use crate::shape::Leaf;
 use crate::state::at;
 use cotangent_base::{Entity, Scalar};
 use cotangent_ir::layout::{self, Rules};
-use cotangent_ir::{Global, GlobalKind, InstData, Op, Path, Step, StructId, Trap, Ty, Type, Value};
+use cotangent_ir::{
+    Global, GlobalKind, InstData, Op, Path, Step, StructId, Trap, Ty, Type, Value, type_group,
+};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as Reg, types};
 use smallvec::{SmallVec, smallvec};
@@ -47,7 +49,7 @@ impl Body<'_, '_, '_> {
                 let (zero, one) = (self.int(types::I64, 0), self.int(types::I64, 1));
                 smallvec![self.int(types::I32, number), zero, zero, one]
             }
-            _ => {
+            type_group!(unit | number | composite) => {
                 if layout::layout(&module.types, data.ty).is_none() {
                     return self.refuse(format!("`{}`, which has no layout", data.name));
                 }
@@ -101,7 +103,9 @@ impl Body<'_, '_, '_> {
         let inner = match self.ty(handle) {
             Type::Buffer(..) => return Ok(Space::Host(Rules::C)),
             Type::Ref(inner) => inner,
-            _ => unreachable!("the verifier checked the type"),
+            Type::Opaque(_) | type_group!(unit | number | composite) => {
+                unreachable!("the verifier checked the type")
+            }
         };
         let shape = self.c.shapes.shape(inner);
         if shape.plain {
@@ -163,7 +167,9 @@ impl Body<'_, '_, '_> {
                 let address = self.b.ins().iadd(address, at);
                 self.walk(address, inner, space, &path.0, indices)
             }
-            _ => unreachable!("the verifier checked the type"),
+            Type::Opaque(_) | type_group!(unit | number | composite) => {
+                unreachable!("the verifier checked the type")
+            }
         }
     }
 
@@ -410,17 +416,16 @@ impl Body<'_, '_, '_> {
         rules: Rules,
         mut each: impl FnMut(&mut Self, i64, i64, Ty) -> Result<()>,
     ) -> Result<()> {
-        match self.c.module.types.get(ty) {
-            Type::Array(_, n) if n > MOST_ELEMENTS => {
-                self.refuse("long arrays of values of interface type in memory")
+        if let Type::Array(_, n) = self.c.module.types.get(ty)
+            && n > MOST_ELEMENTS
+        {
+            self.refuse("long arrays of values of interface type in memory")
+        } else {
+            for (number, (at, inner)) in (0..).zip(self.host_parts(ty, rules)) {
+                let own = self.c.shapes.part(ty, number).expect("it has that part");
+                each(self, own.offset as i64, at.into(), inner)?;
             }
-            _ => {
-                for (number, (at, inner)) in (0..).zip(self.host_parts(ty, rules)) {
-                    let own = self.c.shapes.part(ty, number).expect("it has that part");
-                    each(self, own.offset as i64, at.into(), inner)?;
-                }
-                Ok(())
-            }
+            Ok(())
         }
     }
 

@@ -4,7 +4,7 @@ use crate::body::{Body, Regs};
 use crate::compile::Result;
 use crate::shape::Leaf;
 use crate::state::{Helper, Print};
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::eval::{self, Eval};
 use cotangent_ir::{Const, InstData, Op, Trap, Type, Value};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as Reg, types};
@@ -231,7 +231,7 @@ impl Body<'_, '_, '_> {
             }
             Scalar::F32 => self.bits_as(types::I32, reg),
             Scalar::F64 => self.bits_as(types::I64, reg),
-            _ => reg,
+            Scalar::Bool | scalar_group!(int) => reg,
         })
     }
 
@@ -248,7 +248,7 @@ impl Body<'_, '_, '_> {
                 let one = self.int(types::I8, 1);
                 self.b.ins().band(bits, one)
             }
-            _ => bits,
+            scalar_group!(int) => bits,
         })
     }
 
@@ -295,7 +295,9 @@ impl Body<'_, '_, '_> {
                 let bits = self.b.ins().load(types::I16, flags, address, offset);
                 self.scalar_of_bits(bits, Scalar::F16)?
             }
-            leaf => self.b.ins().load(leaf.native(), flags, address, offset),
+            Leaf::Scalar(_) | Leaf::Handle | Leaf::Word => {
+                self.b.ins().load(leaf.native(), flags, address, offset)
+            }
         })
     }
 

@@ -5,13 +5,10 @@ use crate::compile::Result;
 use crate::memory::Space;
 use crate::state::at;
 use cotangent_ir::layout::Rules;
-use cotangent_ir::{InstData, Path, Step, Ty, Type, Value};
+use cotangent_ir::{ADDRESS_BITS, InstData, Path, Step, Ty, Type, Value, type_group};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value as Reg, types};
 use smallvec::smallvec;
-
-/// The bits of an address that count bytes; those above tell the memory.
-const BYTES: i64 = 40;
 
 impl Body<'_, '_, '_> {
     /// A pointer to the part at a path. One into a buffer without elements is null.
@@ -35,7 +32,9 @@ impl Body<'_, '_, '_> {
                 elem
             }
             Type::Ref(inner) => inner,
-            _ => unreachable!("the verifier checked the type"),
+            Type::Opaque(_) | type_group!(unit | number | composite) => {
+                unreachable!("the verifier checked the type")
+            }
         };
         if self.c.shapes.shape(ty).opaque && !steps.as_slice().is_empty() {
             return self.refuse("pointers into values with interfaces or handles");
@@ -99,14 +98,13 @@ impl Body<'_, '_, '_> {
 
     /// Where the part lies, every buffer and variable being an address space of its own.
     pub fn pointer_address(&mut self, pointer: Value) -> Reg {
-        let amount = self.int(types::I32, BYTES);
-        let inner: Ty = match self.ty(pointer) {
-            Type::Ref(inner) => inner,
-            _ => {
-                let number = self.regs(pointer)[0];
-                let number = self.b.ins().uextend(types::I64, number);
-                return self.b.ins().ishl(number, amount);
-            }
+        let amount = self.int(types::I32, ADDRESS_BITS.into());
+        let inner: Ty = if let Type::Ref(inner) = self.ty(pointer) {
+            inner
+        } else {
+            let number = self.regs(pointer)[0];
+            let number = self.b.ins().uextend(types::I64, number);
+            return self.b.ins().ishl(number, amount);
         };
         let pointer = self.regs(pointer);
         self.address_of(&pointer, inner)
@@ -114,7 +112,7 @@ impl Body<'_, '_, '_> {
 
     /// The same, of the leaves of a pointer.
     pub fn address_of(&mut self, pointer: &[Reg], inner: Ty) -> Reg {
-        let amount = self.int(types::I32, BYTES);
+        let amount = self.int(types::I32, ADDRESS_BITS.into());
         let at = self.mul_const(pointer[2], self.stride(inner, Space::Host(Rules::C)));
         let offset = self.b.ins().iadd(pointer[1], at);
         let base = self.b.ins().uextend(types::I64, pointer[0]);
@@ -128,13 +126,12 @@ impl Body<'_, '_, '_> {
     /// A pointer to the place of a number or of another pointer.
     pub fn cast_pointer(&mut self, data: &InstData) -> Regs {
         let from = data.operands[0];
-        let address = match self.ty(from) {
-            Type::Ref(_) => self.pointer_address(from),
-            _ => self.reg(from),
-        };
-        match self.ty(data.results[0]) {
-            Type::Ref(to) => self.pointer_at(address, to),
-            _ => unreachable!("the verifier checked the type"),
+        let address =
+            if let Type::Ref(_) = self.ty(from) { self.pointer_address(from) } else { self.reg(from) };
+        if let Type::Ref(to) = self.ty(data.results[0]) {
+            self.pointer_at(address, to)
+        } else {
+            unreachable!("the verifier checked the type")
         }
     }
 
@@ -142,13 +139,13 @@ impl Body<'_, '_, '_> {
     pub fn pointer_at(&mut self, address: Reg, to: Ty) -> Regs {
         let size = self.stride(to, Space::Host(Rules::C)).max(1);
         let (size, zero) = (self.int(types::I64, size), self.int(types::I64, 0));
-        let amount = self.int(types::I32, BYTES);
+        let amount = self.int(types::I32, ADDRESS_BITS.into());
         let number = self.b.ins().ushr(address, amount);
         let count = self.int(types::I64, self.c.module.globals.len() as i64);
         let is_nowhere = self.b.ins().icmp(IntCC::UnsignedGreaterThan, number, count);
         let number = self.b.ins().select(is_nowhere, zero, number);
         let number = self.b.ins().ireduce(types::I32, number);
-        let mask = self.int(types::I64, (1 << BYTES) - 1);
+        let mask = self.int(types::I64, (1 << ADDRESS_BITS) - 1);
         let bytes = self.b.ins().band(address, mask);
         let all = self.table(number, types::I64, at::ENTRY_BYTES);
         let (index, rest) = (self.b.ins().udiv(bytes, size), self.b.ins().urem(bytes, size));

@@ -2,12 +2,11 @@
 
 use crate::body::{Body, Regs};
 use crate::compile::Result;
-use crate::maths::Inline;
+use crate::maths::{self, Inline};
 use crate::shape::{Leaf, native};
 use crate::state::Helper;
 use cotangent_base::Scalar;
-use cotangent_ir::{InstData, Math, Trap};
-use cotangent_maths as maths;
+use cotangent_ir::{InstData, Math, Trap, math_group};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value as Reg, types};
 use smallvec::SmallVec;
@@ -57,7 +56,9 @@ impl Body<'_, '_, '_> {
                 Math::Lt => FloatCC::LessThan,
                 Math::Le => FloatCC::LessThanOrEqual,
                 Math::Gt => FloatCC::GreaterThan,
-                _ => FloatCC::GreaterThanOrEqual,
+                Math::Ge | math_group!(arithmetic | logic | bits | test | round | elementary) => {
+                    FloatCC::GreaterThanOrEqual
+                }
             };
             return self.b.ins().fcmp(cond, a, b);
         }
@@ -81,7 +82,9 @@ impl Body<'_, '_, '_> {
             Math::And => self.b.ins().band(x[0], x[1]),
             Math::Or => self.b.ins().bor(x[0], x[1]),
             Math::Xor => self.b.ins().bxor(x[0], x[1]),
-            _ => self.is_const(x[0], 0),
+            Math::Not | math_group!(arithmetic | bits | compare | test | round | elementary) => {
+                self.is_const(x[0], 0)
+            }
         }
     }
 
@@ -109,7 +112,9 @@ impl Body<'_, '_, '_> {
                 let amount = self.int(types::I32, 32 - i64::from(bits));
                 if op == Math::ReverseBits { self.b.ins().ushr(found, amount) } else { found }
             }
-            op => self.integer(op, as_wide, &wide)?,
+            Math::FirstBitHigh | math_group!(arithmetic | logic | compare | test | round | elementary) => {
+                self.integer(op, as_wide, &wide)?
+            }
         };
         Ok(self.b.ins().ireduce(native(scalar), result))
     }
@@ -163,7 +168,9 @@ impl Body<'_, '_, '_> {
                 let found = self.b.ins().isub(amount, above);
                 self.or_none(differs, found)
             }
-            op => return self.refuse(format!("`{}` on {scalar}", op.name())),
+            Math::Fma | math_group!(compare | test | round | elementary) => {
+                return self.refuse(format!("`{}` on {scalar}", op.name()));
+            }
         })
     }
 
@@ -203,7 +210,9 @@ impl Body<'_, '_, '_> {
         match op {
             Math::IsNan | Math::IsInf => self.single(op, x),
             Math::Neg | Math::Abs => self.single(op, x),
-            op => self.evaluated(Helper::Math16, op, x),
+            math_group!(arithmetic | logic | bits | compare | round | elementary) => {
+                self.evaluated(Helper::Math16, op, x)
+            }
         }
     }
 
@@ -229,38 +238,10 @@ impl Body<'_, '_, '_> {
         if op == Math::Fma {
             return self.evaluated(Helper::Math32, op, x);
         }
-        if op == Math::Rsqrt {
-            let wide = self.b.ins().fpromote(types::F64, x[0]);
-            let root = self.b.ins().sqrt(wide);
-            let one = self.f64(1.0);
-            let result = self.b.ins().fdiv(one, root);
-            return Ok(self.b.ins().fdemote(types::F32, result));
+        match maths::elementary(&mut Inline::new(self), op, x) {
+            Some(result) => Ok(result),
+            None => self.refuse(format!("`{}` on f32", op.name())),
         }
-        let m = &mut Inline::new(self);
-        let result = match op {
-            Math::Rem => maths::rem(m, x[0], x[1]),
-            Math::Exp => maths::exp(m, x[0]),
-            Math::Exp2 => maths::exp2(m, x[0]),
-            Math::Log => maths::log(m, x[0]),
-            Math::Log2 => maths::log2(m, x[0]),
-            Math::Log10 => maths::log10(m, x[0]),
-            Math::Pow => maths::pow(m, x[0], x[1]),
-            Math::Sin => maths::sin(m, x[0]),
-            Math::Cos => maths::cos(m, x[0]),
-            Math::Tan => maths::tan(m, x[0]),
-            Math::Asin => maths::asin(m, x[0]),
-            Math::Acos => maths::acos(m, x[0]),
-            Math::Atan => maths::atan(m, x[0]),
-            Math::Atan2 => maths::atan2(m, x[0], x[1]),
-            Math::Sinh => maths::sinh(m, x[0]),
-            Math::Cosh => maths::cosh(m, x[0]),
-            Math::Tanh => maths::tanh(m, x[0]),
-            Math::Asinh => maths::asinh(m, x[0]),
-            Math::Acosh => maths::acosh(m, x[0]),
-            Math::Atanh => maths::atanh(m, x[0]),
-            op => return self.refuse(format!("`{}` on f32", op.name())),
-        };
-        Ok(result)
     }
 
     /// What processors compute exactly as `eval` does, but for the bits of NaN.
@@ -313,7 +294,7 @@ impl Body<'_, '_, '_> {
                 let magnitude = self.b.ins().fabs(x[0]);
                 self.b.ins().fcmp(FloatCC::Equal, magnitude, infinity)
             }
-            _ => return None,
+            Math::Rem | Math::Fma | math_group!(logic | bits | compare | elementary) => return None,
         })
     }
 }

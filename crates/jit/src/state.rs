@@ -7,8 +7,8 @@
 
 use crate::turns::{Meeting, Report};
 use crate::worker::Host;
-use cotangent_base::Scalar;
 use cotangent_base::printf::{self, Piece, Shown};
+use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::eval::{self, Eval};
 use cotangent_ir::{Const, Math};
 use cotangent_maths::Rare;
@@ -46,9 +46,16 @@ pub(crate) struct State {
     /// Where threads run in lanes: the bits of lanes that have not stopped, and the first lane that has.
     pub live: u32,
     pub lane: u32,
+    /// The constants of the program.
+    pub constants: *const Words,
     /// What Rust keeps for it.
     pub host: *mut Host,
 }
+
+/// A constant of lanes: four words, at an address that instructions on vectors take.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words(pub [u32; 4]);
 
 /// The memory of a global.
 #[repr(C)]
@@ -82,6 +89,7 @@ pub(crate) mod at {
     pub const LEN: i32 = offset_of!(State, len) as i32;
     pub const LIVE: i32 = offset_of!(State, live) as i32;
     pub const LANE: i32 = offset_of!(State, lane) as i32;
+    pub const CONSTANTS: i32 = offset_of!(State, constants) as i32;
     /// An entry of the table of globals.
     pub const ENTRY: i64 = size_of::<Memory>() as i64;
     pub const ENTRY_LEN: i32 = offset_of!(Memory, len) as i32;
@@ -255,8 +263,8 @@ impl Print {
                     let Some((bits, scalar)) = values.next() else { break };
                     let shown = match scalar {
                         Scalar::Bool => Shown::Integer(*bits as i64, 32),
-                        scalar if scalar.is_float() => Shown::Float(f64::from_bits(*bits)),
-                        scalar => Shown::Integer(*bits as i64, scalar.bits()),
+                        scalar_group!(float) => Shown::Float(f64::from_bits(*bits)),
+                        scalar_group!(int) => Shown::Integer(*bits as i64, scalar.bits()),
                     };
                     output.push_str(&conversion.show(shown));
                 }

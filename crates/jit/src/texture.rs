@@ -7,7 +7,7 @@ use crate::state::Helper;
 use cotangent_base::Scalar;
 use cotangent_ir::eval::Eval;
 use cotangent_ir::texture::{Extent, Opaque, SamplerState, Sampling, Texture};
-use cotangent_ir::{Const, InstData, Op, Type};
+use cotangent_ir::{Const, InstData, Op, Type, op_group};
 use cotangent_runtime::sampling::{self, View};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, types};
 
@@ -59,7 +59,7 @@ impl Body<'_, '_, '_> {
             Op::Sample(how) => (Deed::Sample(*how), 2),
             Op::Texel => (Deed::Texel, 1),
             Op::StoreTexel => (Deed::Store, 1),
-            _ => (Deed::Dimensions, 1),
+            op_group!(plain | call | control | exit) => (Deed::Dimensions, 1),
         };
         data.operands[..first].iter().for_each(|handle| self.check_handle(*handle));
         let handles = [0, first - 1].map(|i| self.reg(data.operands[i]));

@@ -113,16 +113,13 @@ impl Body<'_, '_, '_> {
 
     /// An operation on a wave.
     pub fn wave(&mut self, kind: Wave, data: &InstData) -> Result<Regs> {
-        match kind {
-            Wave::LaneCount => return Ok(smallvec![self.int(types::I32, LANES.into())]),
-            Wave::LaneIndex => {
-                let (index, mask) = (
-                    self.load_state(types::I32, at::INDEX_IN_GROUP),
-                    self.int(types::I32, i64::from(LANES) - 1),
-                );
-                return Ok(smallvec![self.b.ins().band(index, mask)]);
-            }
-            _ => {}
+        if kind == Wave::LaneCount {
+            return Ok(smallvec![self.int(types::I32, LANES.into())]);
+        }
+        if kind == Wave::LaneIndex {
+            let index = self.load_state(types::I32, at::INDEX_IN_GROUP);
+            let mask = self.int(types::I32, i64::from(LANES) - 1);
+            return Ok(smallvec![self.b.ins().band(index, mask)]);
         }
         let ty = self.ty(data.results[0]);
         let given = self.scalar_of(data.operands[0]);

@@ -13,7 +13,7 @@ use crate::launch::Launch;
 use crate::worker::{Own, all, in_dispatch, no_stack};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::eval::Eval;
 use cotangent_ir::wave::Wave;
 use cotangent_ir::{Const, Trap, Type};
@@ -313,7 +313,7 @@ impl Group<'_, '_> {
 fn number_of(word: u64, scalar: Scalar) -> Const {
     match scalar {
         Scalar::Bool => Const::Bool(word != 0),
-        scalar if scalar.is_float() => Const::Float(word),
-        _ => Const::Int(word as i64),
+        scalar_group!(float) => Const::Float(word),
+        scalar_group!(int) => Const::Int(word as i64),
     }
 }

@@ -208,6 +208,7 @@ impl State {
             len: 0,
             live: 0,
             lane: 0,
+            constants: launch.program.constants.as_ptr(),
             host: std::ptr::null_mut(),
         }
     }

@@ -56,6 +56,7 @@ pub(crate) fn expr(e: &Expr, to: &mut Assigned) {
 }
 
 /// Adds the variable a place is part of, if it is part of one.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other expression is a place")]
 fn root(place: &Expr, to: &mut Assigned) {
     match &place.kind {
         ExprKind::Local(local) => {

@@ -33,7 +33,14 @@ fn sink(mut stmts: Block, label: Label) -> Block {
             let kind = StmtKind::If(cond, sink(then, label), sink(other, label));
             stmts.push(Stmt { kind, span });
         }
-        kind => {
+        kind @ (StmtKind::Expr(_)
+        | StmtKind::Let(..)
+        | StmtKind::If(..)
+        | StmtKind::Loop(_)
+        | StmtKind::Switch(..)
+        | StmtKind::Continue(_)
+        | StmtKind::Return(_)
+        | StmtKind::Discard) => {
             stmts.push(Stmt { kind, span });
             stmts.extend(rest);
         }

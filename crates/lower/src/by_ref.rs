@@ -57,7 +57,13 @@ impl Frame<'_, '_> {
         let place = self.place(arg);
         match place {
             Place::Part(Root::Handle(handle), steps) => Ok(self.point(handle, &steps)),
-            other => Err(other),
+            other @ (Place::Part(..)
+            | Place::Lanes(..)
+            | Place::Fields(..)
+            | Place::Cells(..)
+            | Place::Converted(..)
+            | Place::Inner(..)
+            | Place::Property(_)) => Err(other),
         }
     }
 
@@ -89,7 +95,8 @@ impl Frame<'_, '_> {
         None
     }
 
-    /// An atomic operation on what an accessor gives, such as a texel. No target has it; a program may have it for others.
+    /// An atomic operation on the result of an accessor, such as a texel. No target supports it, so it is refused once a target
+    /// is known.
     pub fn texel_atomic(&mut self) -> Option<Value> {
         if self.lowerer.options.target.is_some() {
             let message = "an atomic operation on a texel is not supported";

@@ -11,7 +11,8 @@
 //!
 //! If two threads store less than a word to the same word at the same time, one of the stores may be lost.
 //!
-//! An address must be a multiple of the type's alignment, or of 4 if that is larger; otherwise the program traps.
+//! An address must be a multiple of the type's alignment; a multiple of 4 is enough if the alignment is larger; otherwise the
+//! program traps.
 
 use crate::instance::Lowerer;
 use cotangent_base::{Diagnostic, Scalar, Span};

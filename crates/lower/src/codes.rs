@@ -55,8 +55,8 @@ cotangent_base::codes! {
     /// Call it in a generic function, where the type parameter determines the type.
     E0728 UNKNOWN_MEMBER = "type of the call is unknown";
 
-    /// `[anyValueSize(n)]` limits the conforming types of an interface to `n` bytes. A type that is used as a value of the
-    /// interface is larger.
+    /// `[anyValueSize(n)]` limits the conforming types of an interface to `n` bytes. A conforming type that is used in interface
+    /// values is larger than that.
     ///
     /// The attribute is optional: without it, interface values have space for the largest type that is used.
     E0731 TOO_LARGE_MEMBER = "type is larger than its interface allows";

@@ -27,6 +27,7 @@ use crate::instance::{Lowerer, Origin};
 use cotangent_base::Symbol;
 use cotangent_ir::{self as ir, Apply, DiffInfo, DiffRow, Dir, FuncKind, Mode, Prefer, StructId, Type};
 use cotangent_sema::hir::{self, Arg, FuncRef, Ty, TyKind, Witness};
+use cotangent_sema::kind_group;
 
 /// What is known of an instance's derivatives, but for those that users wrote: [`link_customs`].
 pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef) -> DiffInfo {
@@ -42,6 +43,7 @@ pub(crate) fn info(lowerer: &mut Lowerer<'_>, func: FuncRef) -> DiffInfo {
             hir::Prefer::Auto => Prefer::Auto,
             hir::Prefer::Recompute => Prefer::Recompute,
             hir::Prefer::Checkpoint => Prefer::Checkpoint,
+            hir::Prefer::Rerun => Prefer::Rerun,
         },
         ..DiffInfo::default()
     }
@@ -118,9 +120,10 @@ pub(crate) fn row(lowerer: &mut Lowerer<'_>, ty: Ty, id: StructId) {
     let span = struct_span(lowerer, ty);
     let made = is_synthesised(lowerer, differential);
     let differential = lowerer.lower_ty(differential, span);
-    let targets: Vec<Symbol> = match lowerer.module.types.get(differential) {
-        Type::Struct(id) => lowerer.module.types.struct_def(id).fields.iter().map(|f| f.name).collect(),
-        _ => vec![],
+    let targets: Vec<Symbol> = if let Type::Struct(id) = lowerer.module.types.get(differential) {
+        lowerer.module.types.struct_def(id).fields.iter().map(|f| f.name).collect()
+    } else {
+        vec![]
     };
     let mut fields = Vec::new();
     for place in places {
@@ -147,16 +150,18 @@ pub(crate) fn row(lowerer: &mut Lowerer<'_>, ty: Ty, id: StructId) {
 
 /// Whether the compiler made this differential type.
 fn is_synthesised(lowerer: &Lowerer<'_>, differential: Ty) -> bool {
-    match lowerer.queries.program.types.kind(differential) {
-        TyKind::Struct(id, _) => lowerer.queries.program.structs[id].differential_of.is_some(),
-        _ => false,
+    if let TyKind::Struct(id, _) = lowerer.queries.program.types.kind(differential) {
+        lowerer.queries.program.structs[id].differential_of.is_some()
+    } else {
+        false
     }
 }
 
 fn struct_span(lowerer: &Lowerer<'_>, ty: Ty) -> cotangent_base::Span {
-    match lowerer.queries.program.types.kind(ty) {
-        TyKind::Struct(id, _) => lowerer.queries.program.structs[id].span,
-        _ => cotangent_base::Span::none(),
+    if let TyKind::Struct(id, _) = lowerer.queries.program.types.kind(ty) {
+        lowerer.queries.program.structs[id].span
+    } else {
+        cotangent_base::Span::none()
     }
 }
 
@@ -175,7 +180,7 @@ fn derivative_names(lowerer: &mut Lowerer<'_>, ty: Ty) -> Vec<Option<Symbol>> {
             let names = (0..types.len()).map(|i| Some(Symbol::new(&format!("_{i}"))));
             (names.collect(), types)
         }
-        _ => (vec![], vec![]),
+        kind_group!(number | list | named | open | special) => (vec![], vec![]),
     };
     let pairs = names.into_iter().zip(types);
     pairs.map(|(name, ty)| name.filter(|_| lowerer.queries.differential(ty).is_some())).collect()

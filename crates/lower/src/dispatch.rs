@@ -197,14 +197,13 @@ impl Writer<'_, '_> {
         };
         let mut regions: Vec<(i64, Region)> = Vec::new();
         for (number, member) in members.iter().enumerate() {
-            let case = match deferred {
-                Deferred::Create(interface, _) => {
-                    match self.frame.lowerer.conformance_id(interface, *member) {
-                        Some(id) => i64::from(id),
-                        None => continue,
-                    }
+            let case = if let Deferred::Create(interface, _) = deferred {
+                match self.frame.lowerer.conformance_id(interface, *member) {
+                    Some(id) => i64::from(id),
+                    None => continue,
                 }
-                _ => number as i64,
+            } else {
+                number as i64
             };
             let (region, ()) = self.frame.nested(&[], |_, _| {});
             let outer = std::mem::replace(&mut self.frame.region, region);
@@ -282,7 +281,12 @@ impl Writer<'_, '_> {
                 self.frame.b().emit(Op::Return, &values, &[]);
                 no_member(self.frame.lowerer, func, self.sum, self.id);
             }
-            _ => self.frame.internal("a function of members has no value to go by"),
+            Deferred::Static(..)
+            | Deferred::Convert(..)
+            | Deferred::Is(..)
+            | Deferred::As(..)
+            | Deferred::Differential(..)
+            | Deferred::Create(..) => self.frame.internal("a function of members has no value to go by"),
         }
         self.finish();
     }

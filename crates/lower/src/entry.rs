@@ -10,7 +10,9 @@ use crate::global::Uniform;
 use crate::instance::{Lowerer, Origin};
 use crate::stage;
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
-use cotangent_ir::{self as ir, Dir, Entry, Func, Link, Mode, Op, Stage, SystemValue, Type, Value};
+use cotangent_ir::{
+    self as ir, Dir, Entry, Func, Link, Mode, Op, Stage, SystemValue, Type, Value, type_group,
+};
 use cotangent_sema::Subst;
 use cotangent_sema::hir::{self, FuncRef};
 
@@ -245,7 +247,7 @@ impl Frame<'_, '_> {
         let cut = match self.lowerer.module.types.get(self.func.ty(input)) {
             Type::Vector(..) if shape == scalar => self.b().part(input, 0),
             Type::Vector(..) => self.truncate(input, shape),
-            _ => input,
+            type_group!(unit | number | composite | handle) => input,
         };
         self.convert(cut, to)
     }

@@ -166,11 +166,13 @@ impl Frame<'_, '_> {
                 Piece::Text(_) => None,
             })
             .collect();
-        let shown =
-            |(takes, value): (&Takes, &Value)| match self.lowerer.module.types.get(self.func.ty(*value)) {
-                Type::Scalar(scalar) => scalar.is_float() == (*takes == Takes::Float),
-                _ => false,
-            };
+        let shown = |(takes, value): (&Takes, &Value)| {
+            if let Type::Scalar(scalar) = self.lowerer.module.types.get(self.func.ty(*value)) {
+                scalar.is_float() == (*takes == Takes::Float)
+            } else {
+                false
+            }
+        };
         let message = if takes.len() != values.len() {
             format!("the format expects {} values, but the pack provides {}", takes.len(), values.len())
         } else if !takes.iter().zip(values).all(shown) {
@@ -355,15 +357,12 @@ impl Frame<'_, '_> {
 
     /// `no_diff f(x)`: nothing flows in or out.
     fn no_diff(&mut self, inner: &Expr) -> Option<Value> {
-        match &inner.kind {
-            ExprKind::Call(call) => {
-                let value = self.call(call, true);
-                value.map(|v| self.detach(v))
-            }
-            _ => {
-                let place = self.place(inner);
-                Some(self.read_no_diff(place))
-            }
+        if let ExprKind::Call(call) = &inner.kind {
+            let value = self.call(call, true);
+            value.map(|v| self.detach(v))
+        } else {
+            let place = self.place(inner);
+            Some(self.read_no_diff(place))
         }
     }
 

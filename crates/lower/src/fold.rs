@@ -32,10 +32,8 @@ pub(crate) fn result(
     operand: impl Fn(usize) -> Option<Const>,
 ) -> Option<Const> {
     let data = &func.insts[inst];
-    let scalar = |value: Value| match types.get(func.ty(value)) {
-        Type::Scalar(scalar) => Some(scalar),
-        _ => None,
-    };
+    let scalar =
+        |value: Value| if let Type::Scalar(scalar) = types.get(func.ty(value)) { Some(scalar) } else { None };
     if let Op::Const(number) = data.op {
         return Some(number);
     }
@@ -147,7 +145,13 @@ pub(crate) fn arm(op: &Op, selector: Const) -> Option<usize> {
         Control::Switch(cases) => {
             Some(cases.iter().position(|case| Const::Int(*case) == selector).unwrap_or(cases.len()))
         }
-        _ => None,
+        Control::Plain
+        | Control::Call(_)
+        | Control::DiffCall(_)
+        | Control::LinCall(_)
+        | Control::While(_)
+        | Control::For(_)
+        | Control::Exit(_) => None,
     }
 }
 

@@ -196,13 +196,9 @@ impl Frame<'_, '_> {
         self.ahead(body, |f| {
             let (last, before) = stmts.block.split_last()?;
             before.iter().for_each(|s| f.stmt(s));
-            match &last.kind {
-                StmtKind::Return(Some(value)) if is_specialized => {
-                    f.eval(value).map(|default| f.specialized(id, default))
-                }
-                StmtKind::Return(Some(value)) => f.eval(value),
-                _ => None,
-            }
+            let StmtKind::Return(Some(value)) = &last.kind else { return None };
+            let value = f.eval(value);
+            if is_specialized { value.map(|default| f.specialized(id, default)) } else { value }
         })
     }
 }

@@ -108,7 +108,12 @@ impl<'c> Lowerer<'c> {
         Lowerer {
             queries,
             made_entries: Map::default(),
-            module: ir::Module { prefer: options.prefer, ..ir::Module::default() },
+            module: ir::Module {
+                prefer: options.prefer,
+                segments: options.segments,
+                budget: options.budget,
+                ..ir::Module::default()
+            },
             diagnostics: Diagnostics::new(),
             types: TypeCache::default(),
             globals: Map::default(),
@@ -197,7 +202,16 @@ impl<'c> Lowerer<'c> {
                 self.module.funcs[id].inline = dispatch::inline(deferred);
                 self.deferred.push((deferred, id, None));
             }
-            _ => self.missing.push_back((origin, id)),
+            Origin::Func(_)
+            | Origin::Paired(_)
+            | Origin::Copying(..)
+            | Origin::Entry(_)
+            | Origin::DerivedEntry(..)
+            | Origin::Field(..)
+            | Origin::Synth(..)
+            | Origin::Init(..)
+            | Origin::Frozen(_)
+            | Origin::Companions(..) => self.missing.push_back((origin, id)),
         }
         if let Origin::Func(func)
         | Origin::Paired(func)

@@ -27,7 +27,7 @@ use cotangent_ir::texture::{Opaque, Sampling};
 use cotangent_ir::wave::Wave;
 use cotangent_ir::{
     self as ir, Atomic, AtomicKind, Barrier, Builder, DiffInfo, Dir, Effect, Func, Inline, Memory, Op, Path,
-    Screen, Step, Trap, Type, Types, Value,
+    Screen, Step, Trap, Type, Types, Value, type_group,
 };
 
 /// A path of dynamic indices only.
@@ -93,7 +93,7 @@ fn element(types: &Types, func: &Func) -> Option<(Op, Vec<Value>)> {
             Op::Load(path)
         }
         Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => Op::Load(path),
-        _ => Op::Extract(path),
+        type_group!(unit | number | composite) => Op::Extract(path),
     };
     Some((op, inputs.to_vec()))
 }
@@ -103,12 +103,11 @@ fn stride(types: &Types, func: &Func) -> Option<(Op, Vec<Value>)> {
     let &[buffer] = func.inputs() else {
         return None;
     };
-    match types.get(func.ty(buffer)) {
-        Type::Buffer(elem, _) => {
-            let size = crate::sums::seen_layout(types, elem)?.size;
-            Some((Op::Const(ir::Const::Int(size.into())), vec![]))
-        }
-        _ => None,
+    if let Type::Buffer(elem, _) = types.get(func.ty(buffer)) {
+        let size = crate::sums::seen_layout(types, elem)?.size;
+        Some((Op::Const(ir::Const::Int(size.into())), vec![]))
+    } else {
+        None
     }
 }
 
@@ -151,7 +150,7 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: ir::FuncId, name: Symbol) {
         return lowerer.error(crate::codes::UNSUPPORTED_CONSTRUCT, span, message);
     }
     let mut b = Builder::new(&mut lowerer.module.types, &mut func);
-    // What goes wrong in an operation went wrong where it was called.
+    // A trap in the operation is reported at the call.
     b.span = Span::none();
     let results = match operands[..] {
         [only] if changes_nothing(&op, b.ty(only), &outputs) => vec![only],
@@ -177,9 +176,8 @@ fn emit_with_scalar_texels(
     mut operands: Vec<Value>,
     outputs: &[ir::Ty],
 ) -> Vec<Value> {
-    let scalar = |b: &mut Builder<'_>, ty: ir::Ty| match b.types.get(ty) {
-        Type::Vector(scalar, 1) => Some(b.types.scalar(scalar)),
-        _ => None,
+    let scalar = |b: &mut Builder<'_>, ty: ir::Ty| {
+        if let Type::Vector(scalar, 1) = b.types.get(ty) { Some(b.types.scalar(scalar)) } else { None }
     };
     if let (Op::StoreTexel, Some(texel)) = (&op, operands.last_mut())
         && let Some(to) = scalar(b, b.ty(*texel))
@@ -216,7 +214,13 @@ fn refused(types: &Types, func: &Func, op: &Op) -> Option<String> {
         Sampling::Gather(lane) if *lane >= texture.lanes => {
             Some(format!("`{}` on a texture without that component is not supported", func.name))
         }
-        _ => None,
+        Sampling::Implicit
+        | Sampling::Bias
+        | Sampling::Level
+        | Sampling::Gradient
+        | Sampling::Compare
+        | Sampling::CompareZero
+        | Sampling::Gather(_) => None,
     }
 }
 

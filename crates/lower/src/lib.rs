@@ -54,6 +54,9 @@
 //! An unsupported construct is reported with a code of the E07 family, and lowering continues, so that one run reports
 //! everything. A module with errors must not be used.
 
+// A new variant must be looked at wherever its enumeration is matched.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod allowed;
 mod assigned;
 mod branch;

@@ -23,7 +23,7 @@
 use crate::assigned::{self, Assigned};
 use crate::breaks;
 use crate::func::Frame;
-use cotangent_ir::{LoopInfo, Op, Unroll, Value};
+use cotangent_ir::{LoopInfo, Op, Segments, Unroll, Value};
 use cotangent_sema::hir::{self, Expr, ExprKind, Label, LocalId, Loop, LoopKind};
 use std::sync::Arc;
 
@@ -121,6 +121,14 @@ impl Frame<'_, '_> {
                 hir::Unroll::Never => Unroll::Never,
             },
             reversed: false,
+            segments: match l.attrs.segments {
+                None => Segments::Auto,
+                Some(hir::Segments::Of(n)) => {
+                    Segments::Of(self.known(n).and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1))
+                }
+                Some(hir::Segments::Sqrt) => Segments::Sqrt,
+                Some(hir::Segments::Log) => Segments::Log,
+            },
         }
     }
 

@@ -128,13 +128,12 @@ pub(crate) fn check(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, FuncRef)]) {
             continue;
         }
         let message = format!("`{word}` has no effect on `{name}`, which is not a matrix");
-        let help = match lowerer.module.types.get(ty) {
-            Type::Array(..) => {
-                format!("matrices in arrays have the default layout; `--matrix-layout {flag}` sets it")
-            }
-            _ => format!(
+        let help = if let Type::Array(..) = lowerer.module.types.get(ty) {
+            format!("matrices in arrays have the default layout; `--matrix-layout {flag}` sets it")
+        } else {
+            format!(
                 "write it before the matrices themselves, or use `--matrix-layout {flag}` for all matrices"
-            ),
+            )
         };
         found.push((span, Diagnostic::new(codes::IDLE_WORD, span, message).help(help)));
     }

@@ -65,10 +65,8 @@ impl Frame<'_, '_> {
         {
             return only;
         }
-        let row = match self.lowerer.module.types.get(to) {
-            Type::Matrix(_, _, columns) => columns,
-            _ => 0,
-        };
+        let row =
+            if let Type::Matrix(_, _, columns) = self.lowerer.module.types.get(to) { columns } else { 0 };
         let row_ty = self.part_ty(to, 0);
         if row > 0 && parts.iter().all(|p| self.func.ty(*p) == row_ty) && self.arity(to) == parts.len() {
             return self.b().pack(parts, to);
@@ -109,14 +107,13 @@ impl Frame<'_, '_> {
     /// All scalars of a number, row by row.
     fn lanes(&mut self, value: Value, to: &mut Vec<Value>) {
         let ty = self.func.ty(value);
-        match self.lowerer.module.types.get(ty) {
-            Type::Vector(..) | Type::Matrix(..) => {
-                for i in 0..self.arity(ty) as u32 {
-                    let part = self.b().part(value, i);
-                    self.lanes(part, to);
-                }
+        if let Type::Vector(..) | Type::Matrix(..) = self.lowerer.module.types.get(ty) {
+            for i in 0..self.arity(ty) as u32 {
+                let part = self.b().part(value, i);
+                self.lanes(part, to);
             }
-            _ => to.push(value),
+        } else {
+            to.push(value)
         }
     }
 

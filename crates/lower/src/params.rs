@@ -7,11 +7,15 @@ use crate::counter;
 use crate::global::{GlobalRef, Uniform};
 use crate::instance::Lowerer;
 use crate::varying::{Interface, is_varying};
-use cotangent_base::{Span, Symbol, Wish};
+use cotangent_base::{Diagnostic, Span, Symbol, Wish};
 use cotangent_ir::layout::Target;
 use cotangent_ir::shader::{Block, Field, ShaderParam, ShaderParams, Shape};
 use cotangent_ir::{self as ir, FuncId, Stage};
 use cotangent_sema::hir::{self, Arg, Ty, TyKind};
+use cotangent_sema::kind_group;
+
+/// The most resources in one array. Each is a global of its own.
+const MOST_RESOURCES: u64 = 1 << 14;
 
 /// All global parameters, and those of these entry points.
 pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncRef)]) -> ShaderParams {
@@ -82,6 +86,16 @@ fn entry_params(
     list
 }
 
+/// How many globals a parameter of a shape becomes.
+fn count(shape: &Shape) -> u64 {
+    match shape {
+        Shape::Value(_) | Shape::Packed(..) | Shape::Resource(_) | Shape::Counter(_) => 1,
+        Shape::Block(_, inner) => count(inner),
+        Shape::Struct(fields) => fields.iter().map(|field| count(&field.shape)).fold(0, u64::saturating_add),
+        Shape::Array(elem, n) => u64::from(*n).saturating_mul(count(elem)),
+    }
+}
+
 /// The globals of a parameter, in order.
 fn leaves(uniform: &Uniform) -> Vec<ir::Global> {
     match uniform {
@@ -108,7 +122,13 @@ impl Lowerer<'_> {
         let Some(offsets) = cbuffer else { return inner };
         let inner = match inner {
             Shape::Value(ty) if offsets.iter().any(Option::is_some) => Shape::Packed(ty, offsets),
-            inner => inner,
+            Shape::Value(_)
+            | Shape::Packed(..)
+            | Shape::Resource(_)
+            | Shape::Counter(_)
+            | Shape::Block(..)
+            | Shape::Struct(_)
+            | Shape::Array(..) => inner,
         };
         Shape::Block(Block::Constant, Box::new(inner))
     }
@@ -148,17 +168,34 @@ impl Lowerer<'_> {
             }
             TyKind::Array(elem, n) => match (self.shape(elem, span), self.queries.program.types.known(n)) {
                 (Shape::Value(_), _) | (_, None) => Shape::Value(self.lower_ty(ty, span)),
-                (elem, Some(n)) => Shape::Array(Box::new(elem), u32::try_from(n).unwrap_or(0)),
+                (elem, Some(n)) => self.resources(elem, n, span),
             },
             TyKind::UnsizedArray(elem) if self.options.target.is_none() => match self.shape(elem, span) {
                 Shape::Value(_) => Shape::Value(self.lower_ty(ty, span)),
-                elem => Shape::Array(Box::new(elem), 1),
+                elem @ (Shape::Packed(..)
+                | Shape::Resource(_)
+                | Shape::Counter(_)
+                | Shape::Block(..)
+                | Shape::Struct(_)
+                | Shape::Array(..)) => Shape::Array(Box::new(elem), 1),
             },
-            _ => {
+            kind_group!(number | list | named | open | special) => {
                 let lowered = self.lower_ty(ty, span);
                 self.pointer_shape(lowered).unwrap_or(Shape::Value(lowered))
             }
         }
+    }
+
+    /// An array whose elements hold resources.
+    fn resources(&mut self, elem: Shape, n: i64, span: Span) -> Shape {
+        let n = u32::try_from(n).unwrap_or(u32::MAX);
+        if u64::from(n).saturating_mul(count(&elem)) <= MOST_RESOURCES {
+            return Shape::Array(Box::new(elem), n);
+        }
+        let message = format!("an array of more than {MOST_RESOURCES} resources is not supported");
+        let help = "declare fewer elements, or store the data in one buffer";
+        self.diagnostics.push(Diagnostic::new(codes::UNSUPPORTED_TYPE, span, message).help(help));
+        Shape::Array(Box::new(elem), 1)
     }
 
     /// Whether a parameter of type `ty` is a buffer that is addressed by bytes, or an array of such buffers.

@@ -10,7 +10,7 @@ use crate::number::cell_path;
 use cotangent_base::Scalar;
 use cotangent_ir::eval::Eval;
 use cotangent_ir::layout;
-use cotangent_ir::{Const, Path, Step, Ty, Type, Value};
+use cotangent_ir::{Const, Path, Step, Ty, Type, Value, type_group};
 use cotangent_sema::hir::{self, Expr, ExprKind, FuncRef, LocalId};
 
 /// Elements of a buffer up to this byte are named by a constant index. The index of later ones is computed at run time, so
@@ -109,7 +109,11 @@ impl Place {
                 steps.push(index);
                 Place::Inner(base, steps)
             }
-            other => {
+            other @ (Place::Lanes(..)
+            | Place::Fields(..)
+            | Place::Cells(..)
+            | Place::Converted(..)
+            | Place::Property(_)) => {
                 let mut steps = Steps::default();
                 steps.push(index);
                 Place::Inner(Box::new(other), steps)
@@ -127,6 +131,7 @@ impl Frame<'_, '_> {
         place
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "every other expression is a value")]
     fn place_kind(&mut self, e: &Expr) -> Place {
         match &e.kind {
             ExprKind::Local(local) if self.by_ref.contains(*local) => {
@@ -167,15 +172,16 @@ impl Frame<'_, '_> {
         let base = match self.lowerer.module.types.get(ty) {
             Type::Ref(_) => return self.behind_pointer(base, index),
             Type::Buffer(..) => Place::Part(Root::Handle(self.expr(base)), Steps::default()),
-            _ => self.place(base),
+            Type::Opaque(_) | type_group!(unit | number | composite) => self.place(base),
         };
         let index = self.index_below(index, self.parts(ty));
         let types = &self.lowerer.module.types;
-        match types.get(ty) {
-            Type::Buffer(elem, _) if types.element_value(elem).is_some() => {
-                base.part(index).part(Index::Known(0))
-            }
-            _ => base.part(index),
+        if let Type::Buffer(elem, _) = types.get(ty)
+            && types.element_value(elem).is_some()
+        {
+            base.part(index).part(Index::Known(0))
+        } else {
+            base.part(index)
         }
     }
 
@@ -192,10 +198,11 @@ impl Frame<'_, '_> {
     fn index_below(&mut self, index: &Expr, parts: Option<u32>) -> Index {
         match self.index(index) {
             Index::Known(n) if parts.is_some_and(|parts| n >= parts) => Index::Dynamic(self.expr(index)),
-            found => found,
+            found @ (Index::Known(_) | Index::Dynamic(_)) => found,
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "every other expression is a value")]
     pub(crate) fn index(&mut self, index: &Expr) -> Index {
         let known = match index.kind {
             ExprKind::Const(hir::Const::Int(n)) => Some(n),
@@ -408,9 +415,10 @@ impl Frame<'_, '_> {
         }
         let get = self.lowerer.queries.subst_func(get, &self.subst);
         let known = self.lowerer.queries.required_constant(get)?;
-        let known = match scalar {
-            Scalar::Bool => Const::Bool(known != 0),
-            _ => Eval::default().constant(Const::Int(known), scalar),
+        let known = if scalar == Scalar::Bool {
+            Const::Bool(known != 0)
+        } else {
+            Eval::default().constant(Const::Int(known), scalar)
         };
         Some(self.b().constant(known, property.ty))
     }

@@ -11,7 +11,7 @@
 //! ```
 
 use crate::func::Frame;
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::{Builder, Const, Math, Op, Ty, Type, Types, Value, layout};
 
 /// More scalars than this would make more code than anybody wants.
@@ -104,7 +104,7 @@ fn scalar_at(b: &mut Builder<'_>, scalar: Scalar, offset: u32, leaves: &[Leaf]) 
     match scalar {
         Scalar::Bool => converted(b, bits, ty),
         _ if scalar == whole => bits,
-        _ => b.emit1(Op::Bitcast, &[bits], ty),
+        scalar_group!(int | float) => b.emit1(Op::Bitcast, &[bits], ty),
     }
 }
 
@@ -121,10 +121,12 @@ fn unsigned(scalar: Scalar) -> Scalar {
 fn bits_of(b: &mut Builder<'_>, leaf: Leaf) -> Value {
     let whole = unsigned(leaf.scalar);
     let ty = b.types.scalar(whole);
-    match leaf.scalar {
-        Scalar::Bool => converted(b, leaf.value, ty),
-        scalar if scalar == whole => leaf.value,
-        _ => b.emit1(Op::Bitcast, &[leaf.value], ty),
+    if leaf.scalar == Scalar::Bool {
+        converted(b, leaf.value, ty)
+    } else if leaf.scalar == whole {
+        leaf.value
+    } else {
+        b.emit1(Op::Bitcast, &[leaf.value], ty)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{codes, entry, params};
 use cotangent_base::{CowMap, Diagnostic, Diagnostics, Span, Symbol};
 use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::shader::ShaderParams;
-use cotangent_ir::{FuncId, Mode, Module, Prefer, Stage};
+use cotangent_ir::{FuncId, Mode, Module, Prefer, Segments, Stage};
 
 use cotangent_sema::hir::{self, GenericParam, GenericParamId};
 use cotangent_sema::{Checked, Queries};
@@ -19,7 +19,7 @@ pub enum Roots {
     Module,
     /// One function of the user's.
     Function(Symbol),
-    /// The derivative of an entry point, which is what gets lowered here: memory is made differentiable after that.
+    /// The derivative of an entry point. Lowering makes the entry point itself; `autodiff::kernel` derives it afterwards.
     Kernel(KernelRoot),
     /// An entry point to be compared with its derivative: what the derivative holds constant is shown as detached, after lowering.
     Held(Symbol),
@@ -102,6 +102,10 @@ pub struct Options {
     pub matrices: Matrices,
     /// What backward derivatives are to do with values of which no function says anything.
     pub prefer: Prefer,
+    /// How backward derivatives cut loops that say nothing about it.
+    pub segments: Segments,
+    /// The most bytes that a backward derivative may store at a time.
+    pub budget: Option<u64>,
     /// Whether what calls drop the derivative of, because a parameter or result is `no_diff`, is shown as detached. Whoever
     /// compares derivatives with differences must hold it still.
     pub show_dropped: bool,

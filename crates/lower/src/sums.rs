@@ -29,6 +29,7 @@ use cotangent_base::{Diagnostic, Map, Set, Span, Symbol};
 use cotangent_ir::layout::Rules;
 use cotangent_ir::{self as ir, DiffRow, StructField, StructId, Type};
 use cotangent_sema::hir::{InterfaceRef, Ty, TyKind};
+use cotangent_sema::kind_group;
 
 /// The types of members may nest this deep. Real programs stay below five.
 const MAX_NESTING: u32 = 8;
@@ -98,17 +99,19 @@ impl Lowerer<'_> {
 
     /// Whether a type is `IDifferentiable`, values of which are differentials.
     pub fn is_differential(&self, ty: Ty) -> bool {
-        match self.queries.program.types.kind(ty) {
-            TyKind::Interface(id, _) => self.queries.program.lang.differentiable == Some(id),
-            _ => false,
+        if let TyKind::Interface(id, _) = self.queries.program.types.kind(ty) {
+            self.queries.program.lang.differentiable == Some(id)
+        } else {
+            false
         }
     }
 
     /// The interface of an interface type.
     pub fn interface(&self, ty: Ty) -> Option<InterfaceRef> {
-        match self.queries.program.types.kind(ty) {
-            TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
-            _ => None,
+        if let TyKind::Interface(interface, args) = self.queries.program.types.kind(ty) {
+            Some(InterfaceRef { interface, args })
+        } else {
+            None
         }
     }
 
@@ -117,7 +120,7 @@ impl Lowerer<'_> {
         match self.queries.program.types.kind(ty) {
             TyKind::Interface(..) => true,
             TyKind::Assoc(of, ..) => self.is_sum(of),
-            _ => false,
+            kind_group!(number | list | named | open | special) => false,
         }
     }
 
@@ -190,14 +193,15 @@ impl Lowerer<'_> {
                     }
                 }
             }
-            _ => None,
+            kind_group!(number | list | named | open | special) => None,
         }
     }
 
     fn unpackable_member(&mut self, sum: Ty, member: Ty, part: Ty) {
-        let span = match self.queries.program.types.kind(member) {
-            TyKind::Struct(id, _) => self.queries.program.structs[id].span,
-            _ => Span::none(),
+        let span = if let TyKind::Struct(id, _) = self.queries.program.types.kind(member) {
+            self.queries.program.structs[id].span
+        } else {
+            Span::none()
         };
         let [sum, member, part] = [sum, member, part].map(|ty| self.queries.show(ty));
         let message = format!("`{member}` cannot be made from bytes, but values of `{sum}` are");
@@ -259,14 +263,15 @@ impl Lowerer<'_> {
     }
 
     fn too_large_member(&mut self, sum: Ty, member: Ty, size: u32, limit: u32) {
-        let span = match self.queries.program.types.kind(member) {
-            TyKind::Struct(id, _) => self.queries.program.structs[id].span,
-            _ => Span::none(),
+        let span = if let TyKind::Struct(id, _) = self.queries.program.types.kind(member) {
+            self.queries.program.structs[id].span
+        } else {
+            Span::none()
         };
         let [sum, member] = [sum, member].map(|ty| self.queries.show(ty));
         let message = format!("`{member}` takes {size} bytes, but `{sum}` allows {limit}");
         let diagnostic = Diagnostic::new(codes::TOO_LARGE_MEMBER, span, message).help(format!(
-            "write `[anyValueSize({size})]` before the interface, or remove it: the size is then computed"
+            "write `[anyValueSize({size})]` before the interface, or remove the attribute to let the compiler compute the size"
         ));
         self.diagnostics.push(diagnostic);
     }

@@ -255,10 +255,9 @@ impl Frame<'_, '_> {
 
 /// The variables a case declares for itself and those after it.
 fn declared(case: &Case) -> impl Iterator<Item = LocalId> {
-    case.body.iter().filter_map(|stmt| match stmt.kind {
-        StmtKind::Let(local, _) => Some(local),
-        _ => None,
-    })
+    case.body
+        .iter()
+        .filter_map(|stmt| if let StmtKind::Let(local, _) = stmt.kind { Some(local) } else { None })
 }
 
 /// The regions: one for each case with a value, the last for all other values.

@@ -8,6 +8,7 @@ use crate::instance::Lowerer;
 use cotangent_base::{Scalar, Span};
 use cotangent_ir::{self as ir, Builder, Dir, LoopInfo, Math, Mode, Op, Path, Type, Value};
 use cotangent_sema::hir::{Arg, FuncRef, Synth, Ty, TyKind};
+use cotangent_sema::kind_group;
 
 /// The accessor of a property for which a field stands: `get(this)`, or `set(inout this, value)`.
 pub(crate) fn accessor(lowerer: &mut Lowerer<'_>, id: ir::FuncId, field: u32) {
@@ -84,7 +85,7 @@ impl Parts<'_, '_> {
                 let elem = self.zero_part(elem)?;
                 return Some(self.b().emit1(Op::Splat, &[elem], lowered));
             }
-            _ => return Some(self.b().zero(lowered)),
+            kind_group!(number | list | named | open | special) => return Some(self.b().zero(lowered)),
         };
         if !types.iter().any(|ty| self.has_structs(*ty)) {
             return Some(self.b().zero(lowered));
@@ -108,7 +109,7 @@ impl Parts<'_, '_> {
             TyKind::Struct(..) => true,
             TyKind::Array(elem, _) => self.has_structs(elem),
             TyKind::Tuple(args) => self.lowerer.tuple_types(args).iter().any(|ty| self.has_structs(*ty)),
-            _ => false,
+            kind_group!(number | list | named | open | special) => false,
         }
     }
 
@@ -126,7 +127,7 @@ impl Parts<'_, '_> {
                 let types = self.lowerer.tuple_types(args);
                 self.fields(ty, &types, a, b)
             }
-            _ => None,
+            kind_group!(number | list | named | open | special) => None,
         }
     }
 

@@ -35,6 +35,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a case of a `__target_switch` has code that the target cannot take.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other expression is code of a target")]
     pub fn is_foreign(&self, case: &Case) -> bool {
         let takes = self.takes_text() == Some(true);
         let mut found = false;
@@ -113,9 +114,10 @@ impl Frame<'_, '_> {
             return Some(value);
         }
         let word = self.lowerer.module.types.scalar(Scalar::U64);
-        let value = match self.lowerer.module.types.get(from) {
-            Type::Scalar(Scalar::I64) => self.b().emit1(Op::Convert, &[value], word),
-            _ => value,
+        let value = if let Type::Scalar(Scalar::I64) = self.lowerer.module.types.get(from) {
+            self.b().emit1(Op::Convert, &[value], word)
+        } else {
+            value
         };
         Some(self.b().emit1(Op::Pointer, &[value], to))
     }

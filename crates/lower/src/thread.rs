@@ -1,6 +1,7 @@
-//! The numbers of a thread where no parameter of the entry point has them: `cudaThreadIdx()` and its relatives.
+//! System values of a thread for code that does not get them as parameters of the entry point: `cudaThreadIdx()` and its
+//! relatives.
 //!
-//! Each is a variable of the thread, which the entry points set first:
+//! Each is stored in a `static` variable, which every entry point sets first:
 //!
 //! ```text
 //! func @cudaThreadIdx() -> u32x3 { return load @thread_index }

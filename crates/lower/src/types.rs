@@ -9,9 +9,10 @@ use crate::codes;
 use crate::instance::Lowerer;
 use cotangent_base::{Diagnostic, Entity, Map, Scalar, Span, Symbol};
 use cotangent_ir::texture::{Dim, Opaque, Texture};
-use cotangent_ir::{self as ir, Access, StructField, Type, layout};
+use cotangent_ir::{self as ir, Access, StructField, Type, layout, type_group};
 use cotangent_sema::Queries;
 use cotangent_sema::hir::{Arg, Args, StructId, Ty, TyKind, Val};
+use cotangent_sema::kind_group;
 use std::collections::VecDeque;
 
 /// Most elements of a pack, so that one that grows with each instance ends soon.
@@ -42,9 +43,12 @@ impl TypeCache {
 
     /// The structures that were lowered, in the order in which they are declared, instances of one by their names.
     pub fn structs(&mut self, queries: &Queries) -> Vec<(StructId, ir::Ty)> {
-        let is_struct = |(ty, lowered): (&Ty, &ir::Ty)| match queries.program.types.kind(*ty) {
-            TyKind::Struct(id, _) => Some((*ty, id, *lowered)),
-            _ => None,
+        let is_struct = |(ty, lowered): (&Ty, &ir::Ty)| {
+            if let TyKind::Struct(id, _) = queries.program.types.kind(*ty) {
+                Some((*ty, id, *lowered))
+            } else {
+                None
+            }
         };
         let mut found: Vec<(Ty, StructId, ir::Ty)> = self.types.iter().filter_map(is_struct).collect();
         found.sort_by_cached_key(|(ty, id, _)| {
@@ -221,16 +225,15 @@ impl Lowerer<'_> {
             TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
                 return self.internal(span, format!("the type `{text}` is still generic"));
             }
-            _ => (format!("the type `{text}` is not supported yet"), "use numbers, arrays and structures"),
+            kind_group!(number | list | named | open | special) => {
+                (format!("the type `{text}` is not supported yet"), "use numbers, arrays and structures")
+            }
         };
         self.diagnostics.push(Diagnostic::new(codes::UNSUPPORTED_TYPE, span, message).help(help));
     }
 
     fn scalar(&self, ty: Ty) -> Option<Scalar> {
-        match self.queries.program.types.kind(ty) {
-            TyKind::Scalar(s) => Some(s),
-            _ => None,
-        }
+        if let TyKind::Scalar(s) = self.queries.program.types.kind(ty) { Some(s) } else { None }
     }
 
     fn lanes(&self, val: Val) -> Option<u8> {
@@ -365,7 +368,7 @@ fn texture(word: &str, elem: Type) -> Option<Opaque> {
     let (scalar, lanes) = match elem {
         Type::Scalar(scalar) => (scalar, 1),
         Type::Vector(scalar, lanes) => (scalar, lanes),
-        _ => return None,
+        Type::Matrix(..) | type_group!(unit | composite | handle) => return None,
     };
     let mut words = word.split(' ');
     let access = match words.next()? {
@@ -376,6 +379,10 @@ fn texture(word: &str, elem: Type) -> Option<Opaque> {
     let dim = words.next()?;
     let dim = Dim::ALL.iter().find(|(name, _)| *name == dim)?.1;
     let fits = matches!(scalar, Scalar::F16 | Scalar::F32 | Scalar::I32 | Scalar::U32);
-    let array = words.next().is_some();
+    let array = match (words.next(), words.next()) {
+        (None, _) => false,
+        (Some("array"), None) => true,
+        _ => return None,
+    };
     fits.then_some(Opaque::Texture(Texture { dim, array, scalar, lanes, access }))
 }

@@ -45,9 +45,10 @@ impl Lowerer<'_> {
 
     /// The elements of a pack, which is known.
     pub fn pack_elements(&self, pack: Ty) -> Option<Vec<Ty>> {
-        match self.queries.program.types.kind(pack) {
-            TyKind::Pack(list) => Some(self.tuple_types(list)),
-            _ => None,
+        if let TyKind::Pack(list) = self.queries.program.types.kind(pack) {
+            Some(self.tuple_types(list))
+        } else {
+            None
         }
     }
 }
@@ -177,6 +178,7 @@ impl<'l, 'c> Unpacker<'l, 'c> {
     }
 
     /// The expressions that an expression stands for: its elements if it is a pack.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "in every other expression only the operands change")]
     fn splice(&mut self, expr: Expr) -> Vec<Expr> {
         let span = expr.span;
         match expr.kind {
@@ -230,9 +232,12 @@ impl<'l, 'c> Unpacker<'l, 'c> {
     fn check_lengths(&mut self, expr: &Expr, count: usize) {
         if let ExprKind::Each(pack) = &expr.kind {
             let ty = self.ty(pack.ty);
-            let length = match self.lowerer.queries.program.types.kind(ty) {
-                TyKind::Pack(list) | TyKind::Tuple(list) => self.lowerer.tuple_types(list).len(),
-                _ => count,
+            let length = if let TyKind::Pack(list) | TyKind::Tuple(list) =
+                self.lowerer.queries.program.types.kind(ty)
+            {
+                self.lowerer.tuple_types(list).len()
+            } else {
+                count
             };
             if length != count {
                 let message = format!("a pack of {length} elements is expanded together with one of {count}");
@@ -254,6 +259,7 @@ impl<'l, 'c> Unpacker<'l, 'c> {
     }
 
     /// Replaces parameters, packs and variables in an expression that is no pack.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "in every other expression only the operands change")]
     fn rewrite(&mut self, expr: &mut Expr) {
         let span = expr.span;
         expr.ty = self.ty(expr.ty);
@@ -311,15 +317,14 @@ impl<'l, 'c> Unpacker<'l, 'c> {
     fn element(&mut self, pack: Expr, span: Span) -> Expr {
         let index = self.subst.at.unwrap_or_default();
         let ty = self.ty(pack.ty);
-        let element = match self.lowerer.queries.program.types.kind(ty) {
-            TyKind::Tuple(list) => {
-                let ty = self.lowerer.tuple_types(list).get(index).copied();
-                ty.map(|ty| {
-                    let kind = ExprKind::Field(self.expr(&pack).into(), index as u32);
-                    Expr::new(kind, ty, span)
-                })
-            }
-            _ => self.splice(pack).into_iter().nth(index),
+        let element = if let TyKind::Tuple(list) = self.lowerer.queries.program.types.kind(ty) {
+            let ty = self.lowerer.tuple_types(list).get(index).copied();
+            ty.map(|ty| {
+                let kind = ExprKind::Field(self.expr(&pack).into(), index as u32);
+                Expr::new(kind, ty, span)
+            })
+        } else {
+            self.splice(pack).into_iter().nth(index)
         };
         element.unwrap_or_else(|| self.nothing(span))
     }

@@ -7,6 +7,7 @@ use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_ir::shader::{ShaderVarying, Shape};
 use cotangent_ir::{Interpolation, Link, Location, Stage, SystemValue, Ty, Type};
 use cotangent_sema::hir::{self, FuncRef, TyKind, Varying};
+use cotangent_sema::kind_group;
 
 /// A scalar or vector that comes from or goes to one place.
 #[derive(Clone, Copy, Debug)]
@@ -191,7 +192,7 @@ impl Finder<'_, '_> {
                 let rows = self.lowerer.queries.program.types.known(rows).unwrap_or(1);
                 u64::try_from(rows).unwrap_or(1)
             }
-            _ => 1,
+            kind_group!(number | list | named | open | special) => 1,
         }
     }
 
@@ -223,7 +224,9 @@ impl Finder<'_, '_> {
                 let parts = parts.collect();
                 Tree::Parts(self.lowerer.lower_ty(ty, at.span), parts)
             }
-            _ => self.number_or_matrix(ty, at, semantic, location),
+            kind_group!(number | list | named | open | special) => {
+                self.number_or_matrix(ty, at, semantic, location)
+            }
         }
     }
 

@@ -43,7 +43,7 @@ use crate::rewrite::{Change, Rewriter, Rules, rewrite};
 use crate::shape::Loop;
 use cotangent_base::{Map, Scalar};
 use cotangent_ir::eval::Eval;
-use cotangent_ir::{Const, Effect, Func, Inst, Linear, Op, Region, Ty, Type, Types, Value};
+use cotangent_ir::{Const, Effect, Func, Inst, Linear, Op, Region, Ty, Type, Types, Value, op_group};
 use smallvec::SmallVec;
 
 /// Folds constants in `func`. Says whether there were any.
@@ -95,23 +95,10 @@ impl Rules for Fold {
             Op::Math(_) | Op::Convert => numbers(cx, inst),
             Op::Bitcast => scalars_only(cx, inst),
             Op::Select => select(cx, inst, self.truth(cx, cx.func.insts[inst].operands[0])),
-            Op::Const(_) | Op::Zero | Op::Undef | Op::Splat | Op::Sum | Op::Swizzle(_) => Change::Keep,
+            Op::Splat | Op::Sum | Op::Swizzle(_) | Op::Detach => Change::Keep,
             Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer | Op::Transpose => Change::Keep,
-            Op::Pack | Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) | Op::Detach => Change::Keep,
-            Op::Inject(_) | Op::Project(_) | Op::Tag => Change::Keep,
-            Op::Global(_) | Op::Load(_) | Op::Store(_) | Op::Length | Op::Assert(_) => Change::Keep,
-            Op::Atomic(_)
-            | Op::Barrier(_)
-            | Op::Print(_)
-            | Op::TargetText(_)
-            | Op::Discard
-            | Op::Screen(_) => Change::Keep,
-            Op::Wave(_) => Change::Keep,
-            Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => Change::Keep,
-            Op::Point(_) | Op::Offset | Op::Address | Op::Pointer => Change::Keep,
-            Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => Change::Keep,
-            Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => Change::Keep,
-            Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => Change::Keep,
+            op_group!(constant | aggregate | sum | memory | pointer | texture) => Change::Keep,
+            op_group!(threads | host | pixel | call | control | exit) => Change::Keep,
         }
     }
 }

@@ -30,7 +30,7 @@
 //! arithmetic, [`place`] assigns storage when a target is emitted, and [`uniform`] finds the values that are equal in all lanes.
 //!
 //! Beside them: [`pass`] is the table of passes and [`watch`] runs them; [`consts`], [`edit`], [`evaluate`], [`rewrite`] and
-//! [`types`] are what several passes share.
+//! [`types`] are what several passes share, [`precedence`] what emitters of text share.
 //!
 //! All passes preserve:
 //!
@@ -71,6 +71,7 @@ pub mod optimize;
 pub mod pass;
 pub mod place;
 pub mod pointers;
+pub mod precedence;
 pub mod prints;
 pub mod private_atomics;
 pub mod prune;

@@ -2,7 +2,8 @@
 //!
 //! [`PASSES`] registers each pass once, and filetests run the passes by these names. The stages of reverse mode are registered in
 //! `cotangent_autodiff::stages`, in the same form. `cotangent::pipeline` puts both in order; `--dump-after`, `--time-passes` and
-//! the list in ARCHITECTURE.md follow that. A pass that [`optimize`](mod@crate::optimize) runs is also in its list of steps.
+//! the list in ARCHITECTURE.md follow that. A pass that [`optimize`](mod@crate::optimize) runs is also in
+//! [`WITHIN_OPTIMIZE`] and in one of the lists of steps there.
 //!
 //! [`Watch`](crate::watch::Watch) runs passes, verifies what they made in debug builds, and lists or times it on request.
 
@@ -145,7 +146,7 @@ pub const TIDY: &Pass = &Pass {
     run: Run::Module(optimize::tidy_module),
 };
 
-/// Runs all of the above over a finished module.
+/// Runs the passes of `WITHIN_OPTIMIZE` over a finished module.
 pub const OPTIMIZE: &Pass = &Pass {
     name: "optimize",
     does: "optimizes a module whose derivatives are written",

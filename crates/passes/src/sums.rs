@@ -29,13 +29,13 @@
 //! }
 //! ```
 //!
-//! Types keep their numbers, so only these three operations change. A sum in host memory has a different layout, which this
-//! pass does not produce: [`in_memory`] finds such sums, and the emitters refuse them.
+//! Types keep their numbers, so only these three operations change. A sum that lies in memory the host sees keeps the layout that it
+//! has there: the structure has its `ids`, and the emitter converts when it reads and writes. What was read has a negative `tag` if
+//! the number in memory is that of no member; the program stops where it asks for the tag, or for the only member.
 
-use cotangent_base::{Scalar, Set, Symbol};
+use cotangent_base::{Scalar, Symbol};
 use cotangent_ir::{
-    Builder, Const, Func, Global, GlobalData, GlobalKind, Inst, InstData, Module, Op, Path, Region,
-    StructField, StructId, Ty, Type, Types,
+    Builder, Const, Func, Inst, InstData, Math, Module, Op, Path, Region, StructField, Trap, Type, Types,
 };
 
 /// Turns every sum of the module into a structure.
@@ -58,8 +58,10 @@ pub fn sums(module: &mut Module) {
 fn lower(types: &mut Types, func: &mut Func, region: Region) {
     for inst in std::mem::take(&mut func.regions[region].insts) {
         if let Op::Tag = func.insts[inst].op {
+            known_type(types, func, region, inst);
             func.insts[inst].op = Op::Extract(Path::part(0));
         } else if let Op::Project(member) = func.insts[inst].op {
+            known_type(types, func, region, inst);
             func.insts[inst].op = Op::Extract(Path::part(member + 1));
         } else if let Op::Inject(member) = func.insts[inst].op {
             inject(types, func, region, inst, member);
@@ -87,23 +89,23 @@ fn inject(types: &mut Types, func: &mut Func, region: Region, inst: Inst, member
     func.insts[inst].operands = parts.into();
 }
 
-/// A shader parameter that holds a value of a sum type, if there is one.
-pub fn in_memory(module: &Module) -> Option<Global> {
-    let mut seen = Set::default();
-    let param = |(id, data): (Global, &GlobalData)| {
-        (matches!(data.kind, GlobalKind::Param) && holds_sum(&module.types, data.ty, &mut seen)).then_some(id)
-    };
-    module.globals.iter().find_map(param)
-}
-
-/// Whether there is a sum in a type; in the structures that were `seen` there is none, or it is known by now.
-fn holds_sum(types: &Types, ty: Ty, seen: &mut Set<StructId>) -> bool {
-    match types.get(ty) {
-        Type::Sum(_) => true,
-        Type::Array(inner, _) | Type::Buffer(inner, _) | Type::Ref(inner) => holds_sum(types, inner, seen),
-        Type::Struct(id) => {
-            seen.insert(id) && types.struct_def(id).fields.iter().any(|f| holds_sum(types, f.ty, seen))
-        }
-        Type::Unit | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) | Type::Opaque(_) => false,
+/// Tests that a value has one of the types that are known, if it may come from outside. With several types the program asks for the
+/// tag before it asks for a member.
+fn known_type(types: &mut Types, func: &mut Func, region: Region, inst: Inst) {
+    let InstData { ref op, ref operands, span, .. } = func.insts[inst];
+    let (is_tag, value) = (matches!(op, Op::Tag), operands[0]);
+    let Type::Struct(id) = types.get(func.ty(value)) else { return };
+    let def = types.struct_def(id);
+    let (members, seen) = (def.members().len(), !def.ids.is_empty());
+    if members > 0 && (!seen || members > 1 && !is_tag) {
+        return;
     }
+    let mut b = Builder { types, func, region, span };
+    let known = if members == 0 {
+        b.bool(false)
+    } else {
+        let (tag, zero) = (b.part(value, 0), b.int(0));
+        b.math(Math::Ge, &[tag, zero])
+    };
+    b.emit(Op::Assert(Trap::UnknownType), &[known], &[]);
 }

@@ -39,6 +39,12 @@ pub trait Backend: Send + Sync {
     /// A texture of that extent, filled with texels: level by level, layer by layer, row by row.
     fn make_texture(&self, ty: TextureType, extent: Extent, texels: &[u8]) -> Result<Self::Texture, Failure>;
 
+    /// The elements of a buffer.
+    fn element(buffer: &Self::Buffer) -> &Element;
+
+    /// The type of a texture.
+    fn texels(texture: &Self::Texture) -> Texture;
+
     /// How many bytes a buffer has in C layout.
     fn size(&self, buffer: &Self::Buffer) -> usize;
 
@@ -121,19 +127,19 @@ impl Compiled {
 
     /// What the elements of a parameter are, if it is a buffer.
     pub fn element(&self, param: Global) -> Option<Element> {
-        match self.module.types.get(self.module.globals[param].ty) {
-            Type::Buffer(elem, _) => Some(Element::new(&self.module, elem)),
-            _ => None,
+        if let Type::Buffer(elem, _) = self.module.types.get(self.module.globals[param].ty) {
+            Some(Element::new(&self.module, elem))
+        } else {
+            None
         }
     }
 
     /// What a parameter is, if it is a texture.
     pub fn texture(&self, param: Global) -> Option<TextureType> {
-        match self.module.types.get(self.module.globals[param].ty) {
-            Type::Opaque(Opaque::Texture(texture)) => {
-                Some(TextureType { texture, touched: Touched::of(&self.module, param) })
-            }
-            _ => None,
+        if let Type::Opaque(Opaque::Texture(texture)) = self.module.types.get(self.module.globals[param].ty) {
+            Some(TextureType { texture, touched: Touched::of(&self.module, param) })
+        } else {
+            None
         }
     }
 }

@@ -53,8 +53,8 @@ cotangent_base::codes! {
     /// number, and then the data.
     E0811 UNKNOWN_TYPE = "unknown type of an interface value";
 
-    /// `discard`, `clip`, `ddx` and related functions need a fragment shader on a GPU. Here the function ran on its own, so there
-    /// are no neighbouring pixels.
+    /// `discard`, `clip`, `ddx` and related functions need a fragment shader on a GPU. Here it ran outside a fragment shader,
+    /// where there are no pixels.
     E0812 NO_PIXEL = "pixel operation outside a fragment shader";
 
     /// The program ran for as long as it was allowed to. It may not terminate.
@@ -66,4 +66,8 @@ cotangent_base::codes! {
     ///
     /// What was written before stays in the buffers.
     E0814 INTERRUPTED = "interrupted";
+
+    /// The local arrays of the functions that run, or the global variables, have more elements than the interpreter allows: 32 Mi.
+    /// An element takes several times as many bytes there as in a buffer or in native code.
+    E0815 OUT_OF_MEMORY = "memory limit reached";
 }

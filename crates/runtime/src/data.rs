@@ -11,7 +11,7 @@
 
 use crate::image::Image;
 use crate::{Error, bail};
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::Const;
 use cotangent_ir::texture::SamplerState;
 use half::f16;
@@ -62,7 +62,7 @@ impl Number {
             Scalar::F32 => out.extend((self.as_f64() as f32).to_le_bytes()),
             Scalar::F64 => out.extend(self.as_f64().to_le_bytes()),
             Scalar::Bool => out.push((self.as_f64() != 0.0).into()),
-            _ => out.extend(&self.integer(scalar)?.to_le_bytes()[..scalar.bytes() as usize]),
+            scalar_group!(int) => out.extend(&self.integer(scalar)?.to_le_bytes()[..scalar.bytes() as usize]),
         }
         Ok(())
     }
@@ -94,8 +94,8 @@ impl Number {
             Scalar::F32 => Number::Float(f32::from_bits(unsigned as u32).into()),
             Scalar::F64 => Number::Float(f64::from_bits(unsigned)),
             Scalar::Bool => Number::Int((unsigned != 0).into()),
-            s if s.is_signed() => Number::Int((((unsigned << shift) as i64) >> shift).into()),
-            _ => Number::Int(unsigned.into()),
+            scalar_group!(signed) => Number::Int((((unsigned << shift) as i64) >> shift).into()),
+            scalar_group!(unsigned) => Number::Int(unsigned.into()),
         }
     }
 
@@ -114,8 +114,8 @@ impl Number {
     pub fn constant(self, scalar: Scalar) -> Result<Const, Error> {
         Ok(match scalar {
             Scalar::Bool => Const::Bool(self.as_f64() != 0.0),
-            s if s.is_float() => Const::float(self.as_f64()),
-            _ => Const::Int(self.integer(scalar)? as i64),
+            scalar_group!(float) => Const::float(self.as_f64()),
+            scalar_group!(int) => Const::Int(self.integer(scalar)? as i64),
         })
     }
 
@@ -184,6 +184,9 @@ impl Data {
         if name.trim() == "bytes" {
             return Ok(Data::Bytes(None, hex(list)?));
         }
+        if name.trim().is_empty() {
+            bail!("the list `{}` has no element type: write f32[{}]", short(text), short(list.trim()));
+        }
         let scalar = scalar(name)?;
         let mut bytes = Vec::new();
         for word in list.split(|c: char| c == ',' || c.is_whitespace()).filter(|w| !w.is_empty()) {
@@ -191,6 +194,14 @@ impl Data {
             number.write(scalar, &mut bytes)?;
         }
         Ok(Data::Bytes(Some(scalar), bytes))
+    }
+}
+
+/// The beginning of a text that a message quotes.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}..", &text[..end]),
+        None => text.to_string(),
     }
 }
 
@@ -222,9 +233,10 @@ fn tensor(inner: &str) -> Result<Data, Error> {
     let Some(sizes) = sizes.filter(|sizes| sizes.len() <= MOST_DIMENSIONS) else {
         bail!("`{inner}` does not begin with up to {MOST_DIMENSIONS} sizes, as in tensor(2x3, f32[..])")
     };
-    match Data::parse(list)? {
-        Data::Bytes(Some(scalar), bytes) => Ok(Data::Tensor(sizes, scalar, bytes)),
-        _ => bail!("the elements of a tensor are a list: tensor(2x3, f32[..])"),
+    if let Data::Bytes(Some(scalar), bytes) = Data::parse(list)? {
+        Ok(Data::Tensor(sizes, scalar, bytes))
+    } else {
+        bail!("the elements of a tensor are a list: tensor(2x3, f32[..])")
     }
 }
 

@@ -72,6 +72,7 @@ impl Image {
     }
 
     /// Reads a PNG file.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other depths are unpacked to bytes")]
     pub fn from_png(bytes: &[u8]) -> Result<Image, Error> {
         let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
         decoder.set_transformations(png::Transformations::EXPAND);

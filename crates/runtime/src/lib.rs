@@ -7,6 +7,7 @@
 //! Host memory is bytes in C layout with a typed description. [`Params`] holds one block of it per shader parameter; paths
 //! such as `lights[2].pos` select parts of it. A back end converts bytes once, at upload. [`Runner`] combines the two: a
 //! loaded program whose parameters are set by name. It can be launched many times, and its results are read on demand.
+//! [`Packing`] and [`fitting`] are what back ends share: where elements of buffers are stored, and whether arguments fit.
 //!
 //! [`data`] parses and prints values of the command line, [`npy`] reads NumPy files, and [`image`] and [`sampler`] set
 //! textures and samplers. [`trap`] says why a program stopped. [`sampling`] and [`wave`] compute what textures contain and what lanes
@@ -14,13 +15,19 @@
 //!
 //! This crate neither reads files nor prints: callers pass bytes and text.
 
+// A new variant must be looked at wherever its enumeration is matched.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod backend;
 mod codes;
 pub mod cuda;
 pub mod data;
 pub mod element;
+mod fit;
 pub mod image;
+pub mod locking;
 pub mod npy;
+mod packing;
 mod params;
 pub mod path;
 mod runner;
@@ -37,6 +44,8 @@ pub use backend::{
 pub use codes::CODES;
 pub use data::{Data, Number};
 pub use element::Element;
+pub use fit::{Fitting, check_inputs, fitting, fittings};
+pub use packing::Packing;
 pub use params::{Params, Place};
 pub use path::Leaf;
 pub use runner::Runner;

@@ -1,7 +1,7 @@
 //! NumPy's `.npy` files, as bytes of one scalar type. Shapes are ignored, since buffers are flat.
 
 use crate::{Error, bail};
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, scalar_group};
 use npyz::{DType, Endianness, NpyFile, Order, TypeChar};
 
 /// Reads a file's content.
@@ -44,6 +44,7 @@ fn data(bytes: &[u8]) -> Option<&[u8]> {
     bytes.get(start..)
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other type of NumPy is a scalar here")]
 fn scalar_of(kind: TypeChar, size: u64) -> Option<Scalar> {
     let prefix = match kind {
         TypeChar::Float => "f",
@@ -68,7 +69,7 @@ pub fn write_shaped(scalar: Scalar, shape: &[usize], bytes: &[u8]) -> Vec<u8> {
         Scalar::Bool => "|b1".to_string(),
         Scalar::I8 => "|i1".to_string(),
         Scalar::U8 => "|u1".to_string(),
-        _ => format!("<{}{}", &scalar.name()[..1], scalar.bytes()),
+        scalar_group!(int | float) => format!("<{}{}", &scalar.name()[..1], scalar.bytes()),
     };
     let header = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({shape}), }}");
     // Magic, version, length and header together fill a multiple of 64 bytes and end in a newline.

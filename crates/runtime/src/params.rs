@@ -7,7 +7,7 @@ use crate::{Compiled, Data, Error, Tree, bail, data};
 use cotangent_base::{Map, Scalar, Symbol};
 use cotangent_ir::shader::{ShaderParams, Shape};
 use cotangent_ir::texture::{Extent, Opaque, SamplerState, Texture};
-use cotangent_ir::{Access, Global, GlobalKind, Module, Ty, Type, Types, layout};
+use cotangent_ir::{Access, Global, GlobalKind, Module, Ty, Type, Types, layout, type_group};
 
 /// The memory of all shader parameters of a module, in C layout.
 #[derive(Clone)]
@@ -94,7 +94,11 @@ impl Params {
             let words = match &param.shape {
                 _ if param.bytes => Words::Bytes,
                 Shape::Resource(_) | Shape::Counter(_) => Words::Numbers,
-                _ => Words::Unknown,
+                Shape::Value(_)
+                | Shape::Packed(..)
+                | Shape::Block(..)
+                | Shape::Struct(_)
+                | Shape::Array(..) => Words::Unknown,
             };
             let blocks = self.blocks.values_mut().filter(|block| param.leaves.contains(&block.global));
             blocks.for_each(|block| block.words = words);
@@ -126,19 +130,23 @@ impl Params {
     /// The texture at `path`, if it is one: its type, how large it is, and its texels.
     pub fn texture(&self, path: &str) -> Option<(Texture, Extent, &[u8])> {
         let block = &self.blocks[&self.find(path).ok()?.name];
-        match self.types.get(block.ty) {
-            Type::Opaque(Opaque::Texture(texture)) => Some((texture, block.extent, &block.bytes)),
-            _ => None,
+        if let Type::Opaque(Opaque::Texture(texture)) = self.types.get(block.ty) {
+            Some((texture, block.extent, &block.bytes))
+        } else {
+            None
         }
     }
 
     /// The names of the buffers a program may write, in the order of declaration.
     pub fn writable(&self) -> Vec<Symbol> {
-        let writable = |ty| match self.types.get(ty) {
-            Type::Buffer(_, access) | Type::Opaque(Opaque::Texture(Texture { access, .. })) => {
+        let writable = |ty| {
+            if let Type::Buffer(_, access) | Type::Opaque(Opaque::Texture(Texture { access, .. })) =
+                self.types.get(ty)
+            {
                 access == Access::ReadWrite
+            } else {
+                false
             }
-            _ => false,
         };
         self.names.iter().copied().filter(|name| writable(self.blocks[name].ty)).collect()
     }
@@ -172,9 +180,12 @@ impl Params {
         if let Some(block) = self.blocks.get(&Symbol::new(name)) {
             return Ok(whole(Symbol::new(name), block));
         }
-        let has_member = |block: &Block| match self.types.get(block.ty) {
-            Type::Struct(id) => self.types.struct_def(id).fields.iter().any(|f| f.name == *name),
-            _ => false,
+        let has_member = |block: &Block| {
+            if let Type::Struct(id) = self.types.get(block.ty) {
+                self.types.struct_def(id).fields.iter().any(|f| f.name == *name)
+            } else {
+                false
+            }
         };
         match self.names.iter().find(|n| has_member(&self.blocks[*n])) {
             Some(around) => self.step(whole(*around, &self.blocks[around]), name, path),
@@ -290,9 +301,10 @@ impl Params {
     /// How many elements a buffer has.
     fn elements(&self, path: &str) -> Result<usize, Error> {
         let place = self.find(path)?;
-        let stride = match self.types.get(place.ty) {
-            Type::Buffer(elem, _) => layout::Rules::C.stride(&self.types, elem).unwrap_or(1).max(1),
-            _ => 1,
+        let stride = if let Type::Buffer(elem, _) = self.types.get(place.ty) {
+            layout::Rules::C.stride(&self.types, elem).unwrap_or(1).max(1)
+        } else {
+            1
         };
         Ok(self.get(path)?.1.len() / stride as usize)
     }
@@ -357,10 +369,7 @@ impl Params {
         from: Scalar,
         bytes: &[u8],
     ) -> Result<(Scalar, Vec<u8>), Error> {
-        let ty = match self.types.get(place.ty) {
-            Type::Buffer(elem, _) => elem,
-            _ => place.ty,
-        };
+        let ty = if let Type::Buffer(elem, _) = self.types.get(place.ty) { elem } else { place.ty };
         let words = self.blocks[&place.name].words;
         let to = match self.uniform_scalar(ty).or_else(|| self.only_scalar(ty)) {
             Some(Scalar::U32) if words == Words::Bytes => return Ok((from, bytes.to_vec())),
@@ -429,7 +438,7 @@ impl Params {
         let (elem, whole) = match self.types.get(place.ty) {
             Type::Buffer(elem, _) => (elem, true),
             Type::Opaque(_) => (place.ty, true),
-            _ => (place.ty, false),
+            Type::Ref(_) | type_group!(unit | number | composite) => (place.ty, false),
         };
         let scalar = self.uniform_scalar(elem);
         let size = layout::layout(&self.types, place.ty).map_or(0, |l| l.size as usize);
@@ -449,7 +458,7 @@ impl Params {
             _ if scalar.is_some() => None,
             Type::Buffer(elem, _) => Some(Tree::of_buffer(&self.types, elem, bytes)),
             Type::Opaque(_) => None,
-            _ => Some(Tree::of(&self.types, ty, bytes)),
+            Type::Ref(_) | type_group!(unit | number | composite) => Some(Tree::of(&self.types, ty, bytes)),
         })
     }
 
@@ -467,7 +476,7 @@ impl Params {
                 let first = fields.next()?;
                 first.filter(|_| fields.all(|other| other == first))
             }
-            _ => self.types.scalar_of(ty),
+            Type::Sum(_) | type_group!(unit | number | handle) => self.types.scalar_of(ty),
         }
     }
 
@@ -476,7 +485,7 @@ impl Params {
         match self.types.get(ty) {
             Type::Array(elem, _) => self.uniform_scalar(elem),
             Type::Opaque(Opaque::Texture(texture)) => Some(texture.scalar),
-            _ => self.types.scalar_of(ty),
+            type_group!(unit | number | composite | handle) => self.types.scalar_of(ty),
         }
     }
 }

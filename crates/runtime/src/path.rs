@@ -2,7 +2,7 @@
 
 use crate::{Error, bail};
 use cotangent_base::{Scalar, fields};
-use cotangent_ir::{StructField, Ty, Type, Types, layout};
+use cotangent_ir::{StructField, Ty, Type, Types, layout, type_group};
 
 /// `lights[2].pos` -> `lights`, [`2`, `pos`].
 pub fn split(path: &str) -> Result<(&str, Vec<String>), Error> {
@@ -99,7 +99,7 @@ fn step_name(types: &Types, ty: Ty, index: u32) -> String {
             name => format!(".{name}"),
         },
         Type::Vector(..) => format!(".{}", ["x", "y", "z", "w"][index as usize]),
-        _ => format!("[{index}]"),
+        type_group!(unit | number | composite | handle) => format!("[{index}]"),
     }
 }
 

@@ -3,8 +3,11 @@
 use crate::{Argument, Arguments, Backend, Call, Called, Compiled, Error, Failure, Launch, Launched, Params};
 use cotangent_base::Symbol;
 use cotangent_ir::texture::Opaque;
-use cotangent_ir::{FuncId, Global, Type};
+use cotangent_ir::{FuncId, Global, Type, type_group};
 use std::sync::Arc;
+
+/// The most groups of a launch: numbers of threads fit in 64 bits.
+const MOST_GROUPS: u64 = 1 << 48;
 
 /// A program loaded by a back end, with arguments for its parameters.
 ///
@@ -88,7 +91,7 @@ impl<B: Backend> Runner<B> {
             Type::Opaque(Opaque::Sampler | Opaque::Comparison) => {
                 Some(Argument::Sampler(self.params.sampler(global)))
             }
-            _ => Some(Argument::Value(bytes.to_vec())),
+            type_group!(unit | number | composite | handle) => Some(Argument::Value(bytes.to_vec())),
         })
     }
 
@@ -110,6 +113,13 @@ impl<B: Backend> Runner<B> {
         if self.compiled.params.along_x && groups[1..] != [1, 1] {
             let why = "the kernel was derived for groups along x only; derive it without that promise";
             return Err(Failure::usage(why));
+        }
+        let count = groups.iter().try_fold(1u64, |count, n| count.checked_mul((*n).into()));
+        if count.is_none_or(|count| count > MOST_GROUPS) {
+            let [x, y, z] = groups;
+            return Err(Failure::usage(format!(
+                "{x} x {y} x {z} groups are more than 2^48, the most of a launch"
+            )));
         }
         self.upload()?;
         self.backend.launch(&self.program, entry, groups, &self.arguments, launch)

@@ -287,7 +287,7 @@ pub fn write(scalar: Scalar, wide: bool, value: Const, bytes: &mut [u8]) {
     let word = match value {
         Const::Float(bits) if wide => bits,
         Const::Int(n) if wide => n as u64,
-        value => eval::bits(value, scalar),
+        Const::Bool(_) | Const::Int(_) | Const::Float(_) => eval::bits(value, scalar),
     };
     let count = bytes.len();
     bytes.copy_from_slice(&word.to_le_bytes()[..count]);

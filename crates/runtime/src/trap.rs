@@ -75,6 +75,7 @@ impl Stopped {
             Trap::DivisionByZero => codes::DIVISION_BY_ZERO,
             Trap::StepLimit => codes::STEP_LIMIT,
             Trap::CallDepth => codes::CALL_DEPTH,
+            Trap::OutOfMemory => codes::OUT_OF_MEMORY,
             Trap::NullPointer => codes::NULL_POINTER,
             Trap::Misaligned => codes::MISALIGNED,
             Trap::Barrier => codes::BARRIER,
@@ -108,6 +109,9 @@ impl Stopped {
         if self.trap == Trap::StepLimit {
             diagnostic = diagnostic.help("if it needs more steps, raise the limit with `--max-steps`");
         }
+        if self.trap == Trap::OutOfMemory {
+            diagnostic = diagnostic.help("make its arrays shorter, or store the elements in a buffer");
+        }
         if self.trap == Trap::TimeLimit {
             diagnostic = diagnostic.help("if it needs more time, raise the limit with `--max-seconds`");
         }
@@ -116,7 +120,15 @@ impl Stopped {
                 diagnostic.here(format!("the index is {index}, but the buffer is empty: was it set?"))
             }
             Some(Outside { index, len }) => {
-                diagnostic.here(format!("the index is {index}, the length {len}"))
+                diagnostic = diagnostic.here(format!("the index is {index}, the length {len}"));
+                if index != i64::from(u32::MAX) {
+                    return diagnostic;
+                }
+                // What views of tensors in the library make of an index beyond a size.
+                diagnostic.help(
+                    "this is `-1` as a `uint`; of a tensor it stands for an index beyond a size, or for one with more \
+                     dimensions than the tensor has",
+                )
             }
             None => diagnostic,
         }

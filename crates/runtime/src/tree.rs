@@ -3,7 +3,7 @@
 use crate::data::Number;
 use cotangent_base::Scalar;
 use cotangent_ir::layout::{self, Rules};
-use cotangent_ir::{StructId, Ty, Type, Types};
+use cotangent_ir::{StructId, Ty, Type, Types, type_group};
 
 /// A value and what it is made of.
 #[derive(Clone, PartialEq, Debug)]
@@ -51,7 +51,7 @@ impl Reader<'_> {
                 let fields = self.types.struct_def(id).fields.iter().zip(self.parts(ty, bytes));
                 Tree::Fields(fields.map(|(field, part)| (field.name.to_string(), part)).collect())
             }
-            _ => Tree::List(self.parts(ty, bytes)),
+            Type::Array(..) | type_group!(unit | number | handle) => Tree::List(self.parts(ty, bytes)),
         }
     }
 

@@ -50,8 +50,8 @@ cotangent_base::codes! {
     /// operators; numbers must be converted to the parameter's type: `x * T(2.0)`.
     E0311 NO_OPERATOR = "operator not defined for these types";
 
-    /// Only variables, fields and elements of assignable expressions, swizzles without repetition, and properties and subscripts
-    /// with a `set` can be assigned or passed as `out` or `inout`. Variables declared with `let` or `const`, shader parameters,
+    /// These can be assigned, or passed as `out` or `inout`: variables; fields and elements of assignable expressions; swizzles
+    /// that repeat no component; and properties and subscripts with a `set`. Variables declared with `let` or `const`, shader parameters,
     /// and `this` in a method without `[mutating]` are not assignable.
     E0312 NOT_A_PLACE = "expression is not assignable";
 
@@ -179,9 +179,9 @@ cotangent_base::codes! {
     /// A method is marked `override`, but no interface of its type has a method with that name.
     E0418 NOTHING_TO_OVERRIDE = "nothing to override";
 
-    /// The binding of a parameter is written `register(u1)` or `register(b0, space2)`, with the class `b` (constants), `t`
-    /// (read-only), `u` (writable) or `s` (samplers), or `[[vk::binding(binding, set)]]`. The offset of a `cbuffer` member is
-    /// written `packoffset(c2.y)`, in rows of 16 bytes.
+    /// Write the binding of a parameter as `register(u1)`, `register(b0, space2)` or `[[vk::binding(binding, set)]]`. The classes of
+    /// registers are `b` (constants), `t` (read-only), `u` (writable) and `s` (samplers). Write the offset of a `cbuffer` member as
+    /// `packoffset(c2.y)`; a row has 16 bytes.
     E0326 BAD_PLACE = "invalid binding";
 
     /// `is` and `as` test the type of an interface value or of a generic parameter. Between two known types, the test is always
@@ -204,7 +204,7 @@ cotangent_base::codes! {
 
     /// A call of a function that `throws` must be marked with `try`, so that the exit is visible in the source: `let y = try
     /// f(x);`. Nothing else can be marked with `try`.
-    E0413 UNTRIED = "call may throw without `try`";
+    E0413 UNTRIED = "missing or misplaced `try`";
 
     /// A thrown error goes to the innermost enclosing `catch`, or to the caller if the function is declared with `throws`.
     /// Neither accepts this error.
@@ -234,17 +234,16 @@ cotangent_base::codes! {
     /// Move the parameters with defaults to the end, or give all following parameters a default.
     E0356 DEFAULT_BEFORE = "default before a parameter without one";
 
-    /// The divisor of an integer division or remainder is a constant zero. (For floats, the quotient is infinite or NaN: `1.0 /
-    /// 0.0`.)
+    /// The divisor of an integer division or remainder is a constant zero. Floats may be divided by zero: `1.0 / 0.0` is
+    /// infinite.
     E0357 DIVIDED_BY_ZERO = "integer division by zero";
 
     /// An array variable needs a length, and a constant needs a value. An initializer provides both: `static int primes[] = { 2,
     /// 3, 5 };`. Only shader parameters can be arrays without a length.
     E0358 INCOMPLETE = "incomplete variable";
 
-    /// The declaration is marked `[RemovedSince(version, "..")]`, or is a construct that the version of the language does not
-    /// have. A file says which version it is written in with `#language slang 2026` on its first line; the others are of the
-    /// version that `--language` gives. From 2026 on structures inherit from interfaces only, and there is no `volatile`.
+    /// The declaration is marked `[RemovedSince(version, "..")]`, or the construct does not exist in this version of the language.
+    /// The first line of a file can state its version: `#language slang 2026`. `--language` sets it for all other files. Since 2026, structures inherit only from interfaces, and `volatile` is removed.
     E0359 REMOVED = "not part of this version of the language";
 
     /// The function is marked `[NoDiscard]`: its result says something that the caller must not ignore. Use it, or write `(void)`
@@ -258,13 +257,18 @@ cotangent_base::codes! {
     /// in an `Optional`.
     E0362 BAD_OPTIONAL = "optional resource";
 
+    /// A deferred statement is repeated at every exit of its block: at its end and at each `return`, `break` and `continue` that
+    /// leaves it. Here a function has so many of both that it becomes very large. Leave the block at fewer places, or put the
+    /// deferred statements into a function and defer its call.
+    E0363 DEFERRED_TOO_OFTEN = "deferred statements are repeated too often";
+
     /// From version 2025 of the language on, a generic function cannot be called for the type of an interface value, which is
     /// known only when the program runs. Take a parameter of interface type instead of a generic one, or find out the type with
     /// `as` before the call. Files without a `#language` line are exempt.
     E0421 OPEN_TYPE = "generic function called for an interface value";
 
-    /// A `__ref` parameter refers to a variable. A value of interface type, also in a structure, array or tuple, is stored in a
-    /// form that depends on its type, so that there is nothing to refer to.
+    /// A `__ref` parameter needs a variable of a fixed layout. An interface value, alone or in a structure, array or tuple, has
+    /// none.
     E0422 REF_TO_INTERFACE = "reference to an interface value";
 
     /// The construct is part of the language, but this compiler does not support it yet.
@@ -324,9 +328,9 @@ cotangent_base::codes! {
     /// In a differentiable structure whose base is not differentiable, the fields of the base have no derivatives.
     W0314 BASE_LOSES = "structure loses the derivatives of its base";
 
-    /// The attribute or modifier is part of the language and changes what a program does, but this compiler does not act on it
-    /// yet.
-    W0318 IDLE_WORD = "attribute or modifier has no effect yet";
+    /// The attribute, modifier or semantic is part of the language, but means nothing where it stands, or this compiler does not
+    /// act on it yet. Semantics count for entry points, their parameters, and the fields of structures that they pass.
+    W0318 IDLE_WORD = "attribute, modifier or semantic has no effect";
 
     /// The value is computed and not used.
     W0303 NO_EFFECT = "statement has no effect";

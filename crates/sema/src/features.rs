@@ -1,4 +1,4 @@
-//! Checks the features of SPIR-V that functions state.
+//! Checks `[require(..)]` of SPIR-V features.
 //!
 //! A function that states features, as in `[require(spvRayQueryKHR)]`, may use only functions that require no others, whether those
 //! functions or their callees state them. Input: the checked bodies. Output: diagnostics at the functions.

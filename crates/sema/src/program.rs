@@ -5,9 +5,8 @@ use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::derive;
 use crate::hir::{Arg, Func, FuncId, FuncKind, StructId, Ty, TyKind};
-use crate::tables::{FuncInfo, FuncSource, Owner, ScopeId, StructInfo, Tables};
+use crate::tables::{FuncSource, Owner, ScopeId, StructInfo, Tables};
 use cotangent_base::{Diagnostic, Entity, Map, Set, Symbol};
-use cotangent_syntax::ast;
 
 /// The most types to search for a structure that contains itself.
 const MOST_CONTAINED: usize = 2000;
@@ -30,10 +29,10 @@ impl Checked {
         self.complete_user_conformances();
         self.settle();
         self.check_field_initializers();
-        self.check_default_arguments();
         // Local types add functions while bodies are checked.
         let mut next = 0;
         while let Some(func) = self.tables.funcs.user().get(next).copied() {
+            self.check_parameters(func);
             self.check_if_unknown(self.tables.funcs[func].scope, |checked| drop(checked.check_body(func)));
             next += 1;
         }
@@ -52,7 +51,7 @@ impl Checked {
     }
 
     /// Checks something in a scope, unless its module is known. Notes whether that declares anything.
-    fn check_if_unknown(&mut self, scope: ScopeId, check: impl FnOnce(&mut Checked)) {
+    pub(crate) fn check_if_unknown(&mut self, scope: ScopeId, check: impl FnOnce(&mut Checked)) {
         let module = self.tables.scopes[scope].module();
         if self.tables.modules[module].known {
             return;
@@ -101,44 +100,6 @@ impl Checked {
         }
     }
 
-    /// Checks default arguments also if nobody leaves out the argument.
-    fn check_default_arguments(&mut self) {
-        for id in self.tables.funcs.user().to_vec() {
-            let FuncInfo { scope, generics, .. } = self.tables.funcs[id];
-            let params = self.tables.written_params(id).to_vec();
-            self.check_defaults_last(&params);
-            for (number, param) in params.iter().enumerate() {
-                if let Some(default) = &param.default {
-                    self.ensure_func(id);
-                    let ty = self.program.funcs[id].params[number].ty;
-                    self.check_if_unknown(scope, |checked| {
-                        BodyCx::new(checked, scope).foreign(default, ty, scope, generics);
-                    });
-                }
-            }
-        }
-    }
-
-    /// After a parameter with a default, only others with defaults may come, and packs, which may be empty.
-    fn check_defaults_last(&mut self, params: &[ast::Param]) {
-        let Some(first) = params.iter().position(|p| p.default.is_some()) else { return };
-        let needs_value =
-            |p: &&ast::Param| p.default.is_none() && !matches!(p.ty.kind, ast::ExprKind::Expand(_));
-        let Some(behind) = params[first..].iter().find(needs_value) else { return };
-        let name = behind.name.map_or(String::new(), |name| format!(" `{}`", name.name));
-        let message = format!("the parameter{name} needs a default, because one before it has one");
-        let before = params[first].name.map_or(params[first].span, |name| name.span);
-        self.diagnostics.push(
-            Diagnostic::new(
-                codes::DEFAULT_BEFORE,
-                behind.name.map_or(behind.span, |name| name.span),
-                message,
-            )
-            .label(before, "this has a default")
-            .help("move the parameters with defaults to the end"),
-        );
-    }
-
     fn is_user(&self, scope: ScopeId) -> bool {
         !self.tables.scopes[scope].is_library()
     }
@@ -147,17 +108,8 @@ impl Checked {
         for id in self.tables.scopes.keys() {
             self.resolve_usings(id);
         }
-        for id in self.tables.structs.keys() {
-            if self.is_user(self.tables.structs[id].scope) {
-                self.ensure_struct(id);
-            }
-        }
-        for id in self.tables.structs.keys() {
-            if self.is_user(self.tables.structs[id].scope) {
-                self.check_containment(id);
-                self.check_inherited_derivatives(id);
-            }
-        }
+        let structs = self.tables.structs.keys();
+        self.resolve_structs(structs.filter(|id| self.is_user(self.tables.structs[*id].scope)).collect());
         for id in self.tables.enums.keys() {
             if self.is_user(self.tables.enums[id].scope) {
                 self.ensure_enum(id);
@@ -209,6 +161,15 @@ impl Checked {
                         .help("functions with the same name must have different parameter types"),
                 );
             }
+        }
+    }
+
+    /// Resolves the fields of structures; those of a body when they are declared.
+    pub(crate) fn resolve_structs(&mut self, structs: Vec<StructId>) {
+        structs.iter().for_each(|id| self.ensure_struct(*id));
+        for id in structs {
+            self.check_containment(id);
+            self.check_inherited_derivatives(id);
         }
     }
 

@@ -22,6 +22,12 @@ Kind kind() { return Kind.Second; }
 ";
 
 fn program() -> (Checked, FileId) {
+    let (checked, file) = checked(PROGRAM);
+    assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
+    (checked, file)
+}
+
+fn checked(text: &str) -> (Checked, FileId) {
     let (mut sources, mut diagnostics) = (Sources::new(), Diagnostics::new());
     let mut inputs = vec![];
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../std");
@@ -35,11 +41,9 @@ fn program() -> (Checked, FileId) {
         let file = sources.add_library(path.display().to_string(), std::fs::read_to_string(&path).unwrap());
         inputs.push(Input::library(file, parse(&mut sources, file)));
     }
-    let file = sources.add("a.slang".to_string(), PROGRAM.to_string());
+    let file = sources.add("a.slang".to_string(), text.to_string());
     inputs.push(Input::module(file, parse(&mut sources, file)));
-    let checked = check(inputs);
-    assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
-    (checked, file)
+    (check(inputs), file)
 }
 
 /// The offset of `word` in the `number`th line, counted from 1.
@@ -114,4 +118,67 @@ fn the_innermost_expression_at_a_place_is_found() {
     assert!(matches!(at(9, "* k"), ("y * k", _, ExprKind::Binary(..))));
     assert!(matches!(at(5, "4.0"), ("4.0", _, ExprKind::Const(_))));
     assert!(checked.expr_at(file, offset(4, "First")).is_none());
+}
+
+#[test]
+fn a_declaration_is_found_at_its_own_name() {
+    let (checked, file) = program();
+    let uses = |number, word| {
+        let found = checked.name_at(file, offset(number, word)).unwrap_or_else(|| panic!("{word}"));
+        assert_eq!(found.span, found.declared, "{word}");
+        (found.meaning, checked.references(found.declared).map(line).collect::<Vec<_>>())
+    };
+    assert!(matches!(uses(1, "Ball"), (Meaning::Struct(_), lines) if lines == [6]));
+    assert!(matches!(uses(1, "radius;"), (Meaning::Field, lines) if lines == [1, 1, 8]));
+    assert!(matches!(uses(1, "area"), (Meaning::Func(_), lines) if lines == [10]));
+    assert!(matches!(uses(2, "scaled"), (Meaning::Func(_), lines) if lines.is_empty()));
+    assert!(matches!(uses(3, "scaled"), (Meaning::Func(_), lines) if lines == [10]));
+    assert!(matches!(uses(3, "v)"), (Meaning::Local, lines) if lines == [3]));
+    assert!(matches!(uses(4, "First"), (Meaning::Case(_), lines) if lines.is_empty()));
+    assert!(matches!(uses(5, "K"), (Meaning::Global(_), lines) if lines == [8]));
+    assert!(matches!(uses(8, "k "), (Meaning::Local, lines) if lines == [9, 10]));
+    assert_eq!(checked.name_at(file, offset(7, "{")), None);
+}
+
+#[test]
+fn names_have_types() {
+    let (checked, file) = program();
+    let shown = |number, word| {
+        let found = checked.name_at(file, offset(number, word)).unwrap_or_else(|| panic!("{word}"));
+        checked.type_of(&found).map(|ty| checked.show(ty))
+    };
+    for ((number, word), ty) in [
+        ((8, "ball.radius"), "Ball"),
+        ((8, "radius"), "float"),
+        ((8, "K;"), "float"),
+        ((8, "k "), "float"),
+        ((9, "y * k"), "float"),
+        ((6, "v)"), "float2"),
+        ((10, "area"), "float"),
+        ((13, "kind"), "Kind"),
+        ((13, "Second"), "int"),
+    ] {
+        assert_eq!(shown(number, word).as_deref(), Some(ty), "{word} in line {number}");
+    }
+    assert_eq!(shown(6, "Ball"), None);
+}
+
+#[test]
+fn programs_with_errors_are_answered_for_what_is_right_in_them() {
+    let broken = PROGRAM.replace("float total = ball.area()", "float total = ball.nothing()");
+    let (checked, file) = checked(&broken);
+    assert!(checked.diagnostics.has_errors());
+    let at = |word: &str| broken.find(word).expect("the program has it") as u32;
+    // Before the mistake, in its statement, and after it.
+    let radius = checked.name_at(file, at("radius + K")).expect("it is a name");
+    assert_eq!(checked.type_of(&radius).map(|ty| checked.show(ty)).as_deref(), Some("float"));
+    let v = checked.name_at(file, at("v) + f(k)")).expect("it is a name");
+    assert_eq!(checked.type_of(&v).map(|ty| checked.show(ty)).as_deref(), Some("float2"));
+    let total = checked.name_at(file, at("total;")).expect("it is a name");
+    assert_eq!(&broken[total.declared.start as usize..total.declared.end as usize], "total");
+    assert_eq!(checked.references(total.declared).count(), 1);
+    let place = checked.expr_at(file, at("total;")).expect("there is an expression");
+    assert_eq!(checked.show(place.body.expr(place.expr).ty), "float");
+    let wrong = checked.expr_at(file, at("nothing")).expect("there is an expression");
+    assert!(wrong.body.exprs().len() > 1);
 }

@@ -52,7 +52,7 @@ use work::Works;
 pub enum Residual {
     /// A value.
     Value(Value),
-    /// How many rounds a `while` ran.
+    /// How many iterations a `while` ran.
     Trips(Inst),
     /// The context of a call.
     Context(Inst),
@@ -100,6 +100,8 @@ pub struct Input<'a> {
     pub works: &'a Works,
     /// Which inputs cost nothing.
     pub free: &'a InputMask,
+    /// How many times as much as usual a byte counts.
+    pub price: u64,
 }
 
 impl<'a> Input<'a> {
@@ -237,7 +239,9 @@ impl Graph<'_, '_> {
             && region == func.body
         {
             let free = self.input.free[index as usize];
-            return layout.filter(|_| !free).map_or(0, |l| u64::from(l.size) * PARAMETER_BYTE);
+            return layout
+                .filter(|_| !free)
+                .map_or(0, |l| u64::from(l.size) * PARAMETER_BYTE * self.input.price);
         }
         let Some(layout) = layout else { return INFINITE };
         let region = self.recipes.region(residual);
@@ -245,7 +249,8 @@ impl Graph<'_, '_> {
             return UNWANTED;
         }
         let trips = self.recipes.nest.trips(func, region);
-        (u64::from(layout.size.max(1)) * BYTE).saturating_mul(trips).min(UNWANTED)
+        let once = u64::from(layout.size.max(1)) * BYTE * self.input.price;
+        once.saturating_mul(trips).min(UNWANTED)
     }
 
     /// What computing a residual again costs.
@@ -259,7 +264,7 @@ impl Graph<'_, '_> {
             _ if !keepable => 0,
             Prefer::Checkpoint => INFINITE,
             Prefer::Recompute => 1,
-            Prefer::Auto => {
+            Prefer::Auto | Prefer::Rerun => {
                 let trips = self.recipes.nest.trips(&self.input.linearized.func, region);
                 (work * WORK).saturating_mul(trips).min(UNWANTED)
             }
@@ -276,11 +281,16 @@ impl Graph<'_, '_> {
                 ValueDef::Arg(..) => return Prefer::Auto,
             },
         };
-        match kind(&func.insts[inst].op) {
+        let prefer = match kind(&func.insts[inst].op) {
             Kind::DiffCall(_) => self.input.callee(inst).prefer,
             Kind::Call(callee) => self.input.module.funcs[callee].diff.prefer,
             Kind::Plain | Kind::Memory | Kind::Branches => Prefer::Auto,
             Kind::Counted(_) | Kind::Conditional(_) | Kind::LinCall(_) | Kind::Exit => Prefer::Auto,
+        };
+        match (prefer, residual) {
+            (Prefer::Rerun, Residual::Context(_)) => Prefer::Recompute,
+            (Prefer::Rerun, Residual::Value(_) | Residual::Trips(_)) => Prefer::Auto,
+            (Prefer::Auto | Prefer::Recompute | Prefer::Checkpoint, _) => prefer,
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct Field {
     pub name: Symbol,
     /// The type of what it holds, per iteration.
     pub ty: Ty,
-    /// The loops around what it holds, outermost first, and how many rounds each has room for.
+    /// The loops around what it holds, outermost first, and how many iterations each has room for.
     pub loops: Vec<(Inst, u32)>,
 }
 
@@ -144,9 +144,13 @@ impl Planner<'_, '_> {
             return Ok(bytes);
         };
         let span = self.input.linearized.func.insts[*outermost].span;
-        let diagnostic = Diagnostic::new(codes::TOO_LARGE, span, "the backward pass would store too much for this loop")
-            .here(format!("it would store {bytes} bytes"))
-            .help("give the loop a smaller bound with `[MaxIters(..)]`, or move its body to a function with `[PreferRecompute]`");
+        let diagnostic = Diagnostic::new(
+            codes::TOO_LARGE,
+            span,
+            "the backward pass would store too much for this loop",
+        )
+        .here(format!("it would store {bytes} bytes"))
+        .help("write `[Checkpoint(log)]` before the loop, or give it a smaller bound with `[MaxIters(..)]`");
         Err(Box::new(match self.span(residual) {
             at if at.is_none() || at == span => diagnostic,
             at => diagnostic.label(at, "this value is stored in every iteration"),
@@ -168,7 +172,7 @@ impl Planner<'_, '_> {
             Diagnostic::new(codes::NO_BOUND, span, "the backward pass needs a bound for this loop")
                 .here("cannot determine the iteration count")
                 .note("the backward pass stores a value per iteration, so it must know the largest count")
-                .help("write `[MaxIters(64)]` before the loop, with a constant bound that it never exceeds");
+                .help("write `[MaxIters(64)]` before the loop, with a constant bound that it never exceeds, or `[Checkpoint(log)]`, which needs no bound");
         Box::new(match self.span(residual) {
             at if at.is_none() || at == span => diagnostic,
             at => diagnostic.label(at, "this value is stored in every iteration"),

@@ -12,7 +12,7 @@ use cotangent_ir::{Inst, InstData, Op, Region, Ty, Type, Value, ValueDef};
 pub enum Recipe {
     /// It is at hand everywhere: a constant, a global, the counter of a loop.
     Free,
-    /// Not at all: it changes from round to round, or an effect gave it.
+    /// Impossible: it differs between iterations, or it is the result of an operation that must not run again.
     None,
     /// From these values.
     Of {

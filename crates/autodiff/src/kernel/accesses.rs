@@ -64,7 +64,7 @@ impl Accesses {
 }
 
 /// The values that some instruction takes.
-fn used(func: &Func) -> Set<Value> {
+pub(super) fn used(func: &Func) -> Set<Value> {
     func.all_insts().into_iter().flat_map(|inst| func.insts[inst].operands.clone()).collect()
 }
 
@@ -83,7 +83,7 @@ pub(super) fn is_handle(module: &Module, ty: Ty) -> bool {
 }
 
 /// Whether floats are in a value of this type.
-fn holds_floats(module: &Module, ty: Ty) -> bool {
+pub(super) fn holds_floats(module: &Module, ty: Ty) -> bool {
     module.diff.find_differential(&module.types, ty).is_some()
 }
 
@@ -128,8 +128,8 @@ fn refuse(module: &Module, func: &Func, inst: Inst, used: &Set<Value>, diagnosti
     {
         report(
             "this sample has no derivative in a kernel".to_string(),
-            "`Sample`, `SampleBias` and `SampleLevel` of textures that are no cubes have one, and `Load` has; otherwise write a custom \
-             derivative for the function",
+            "`Sample`, `SampleBias`, `SampleLevel` and `Gather` of textures that are no cubes have one, and `Load` has; otherwise write a \
+             custom derivative for the function",
         );
     }
     if let Op::Texel | Op::StoreTexel = data.op

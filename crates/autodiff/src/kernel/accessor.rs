@@ -3,12 +3,12 @@
 //! There is one accessor for each memory, path and kind of access. Uniforms are read once, at the beginning of a function, so that
 //! what its loops contribute is added up before the shadow is touched.
 
-use super::accesses::{Accesses, is_handle, memory};
+use super::accesses::{Accesses, is_handle, memory, used};
 use super::shadow::{Place, Shadows};
-use cotangent_base::{Map, Span, Symbol};
+use cotangent_base::{Map, Set, Span, Symbol};
 use cotangent_ir::{
-    Atomic, AtomicKind, Barrier, Builder, Dir, Func, FuncId, Global, GlobalKind, Inline, Inst, Mode, Module,
-    Op, Param, Path, Ret, Signature, StructField, Ty, Type, Value,
+    Atomic, AtomicKind, Builder, Const, Dir, Func, FuncId, Global, GlobalKind, Inline, Inst, InstData, Mode,
+    Module, Op, Param, Path, Ret, Signature, StructField, Ty, Type, Value,
 };
 
 /// What is done to a part of memory.
@@ -60,12 +60,16 @@ struct Key {
     part: Ty,
 }
 
+/// Constant operands, with their types.
+type Constants = Vec<(Const, Ty)>;
+
 /// The accessors of a kernel.
 pub(super) struct Accessors<'a> {
     mode: Mode,
     accesses: &'a Accesses,
     known: Map<Key, FuncId>,
-    barriers: Map<Barrier, FuncId>,
+    /// What waits: the operation, the constants that it takes, and the function.
+    waits: Vec<(Op, Constants, FuncId)>,
     /// The types of pairs of a value and its derivative.
     pairs: Map<Ty, Ty>,
 }
@@ -73,8 +77,8 @@ pub(super) struct Accessors<'a> {
 impl<'a> Accessors<'a> {
     /// None yet.
     pub fn new(mode: Mode, accesses: &'a Accesses) -> Self {
-        let (known, barriers, pairs) = (Map::default(), Map::default(), Map::default());
-        Accessors { mode, accesses, known, barriers, pairs }
+        let (known, pairs) = (Map::default(), Map::default());
+        Accessors { mode, accesses, known, waits: vec![], pairs }
     }
 
     /// The buffers that the derivative writes as the kernel does.
@@ -91,9 +95,10 @@ impl<'a> Accessors<'a> {
     /// Replaces the accesses of one function.
     pub fn rewrite(&mut self, module: &mut Module, shadows: &Shadows, id: FuncId) {
         self.rewrite_uniforms(module, shadows, id);
+        let used = used(&module.funcs[id]);
         for region in module.funcs[id].regions.keys() {
             for inst in std::mem::take(&mut module.funcs[id].regions[region].insts) {
-                if self.replace(module, shadows, id, inst) {
+                if self.replace(module, shadows, id, inst, &used) {
                     module.funcs[id].regions[region].insts.push(inst);
                 }
             }
@@ -101,10 +106,22 @@ impl<'a> Accessors<'a> {
     }
 
     /// Makes an instruction a call, if it is an access with a derivative. Says whether it stays.
-    fn replace(&mut self, module: &mut Module, shadows: &Shadows, id: FuncId, inst: Inst) -> bool {
+    fn replace(
+        &mut self,
+        module: &mut Module,
+        shadows: &Shadows,
+        id: FuncId,
+        inst: Inst,
+        used: &Set<Value>,
+    ) -> bool {
         let data = module.funcs[id].insts[inst].clone();
-        if let Op::Barrier(barrier) = data.op {
-            module.funcs[id].insts[inst].op = Op::Call(self.barrier(module, barrier));
+        if let Some(given) = waits(module, &module.funcs[id], &data, used) {
+            let gives: Vec<Ty> = data.results.iter().map(|result| module.funcs[id].ty(*result)).collect();
+            let wait = self.wait(module, &data, &given, &gives);
+            let inst = &mut module.funcs[id].insts[inst];
+            inst.op = Op::Call(wait);
+            inst.operands.clear();
+            inst.results.clear();
             return true;
         }
         let Some(global) = memory(&module.funcs[id], inst) else { return true };
@@ -193,14 +210,16 @@ impl<'a> Accessors<'a> {
     }
 
     /// The function that waits, in all modes.
-    fn barrier(&mut self, module: &mut Module, barrier: Barrier) -> FuncId {
-        if let Some(known) = self.barriers.get(&barrier) {
+    fn wait(&mut self, module: &mut Module, data: &InstData, given: &[(Const, Ty)], gives: &[Ty]) -> FuncId {
+        let known = self.waits.iter().find(|(op, with, _)| *op == data.op && *with == given);
+        if let Some((.., known)) = known {
             return *known;
         }
         let wait = |module: &mut Module, name: &str| {
             let mut func = Func::new(Symbol::new(name), Signature::default(), Span::none());
             let mut b = Builder::new(&mut module.types, &mut func);
-            b.emit(Op::Barrier(barrier), &[], &[]);
+            let operands: Vec<Value> = given.iter().map(|(value, ty)| b.constant(*value, *ty)).collect();
+            b.emit(data.op.clone(), &operands, gives);
             b.emit(Op::Return, &[], &[]);
             module.add_func(func)
         };
@@ -208,7 +227,7 @@ impl<'a> Accessors<'a> {
         let func = wait(module, "wait");
         module.funcs[func].diff.forward = Some(derivative);
         module.funcs[func].diff.backward = Some(derivative);
-        self.barriers.insert(barrier, func);
+        self.waits.push((data.op.clone(), given.to_vec(), func));
         func
     }
 
@@ -339,6 +358,30 @@ impl<'a> Accessors<'a> {
             module.types.intern(Type::Struct(id))
         })
     }
+}
+
+/// The constants that an instruction takes which makes threads wait: a barrier, or an operation on waves that computes nothing, as
+/// the one in `GroupMemoryBarrierWithWaveSync`.
+fn waits(module: &Module, func: &Func, data: &InstData, used: &Set<Value>) -> Option<Constants> {
+    let is_wave = |op: &Op| matches!(op, Op::Wave(_));
+    let computes = if let Op::Call(callee) = data.op {
+        let callee = &module.funcs[callee];
+        let [first, exit] = callee.regions[callee.body].insts[..] else { return None };
+        !is_wave(&callee.insts[first].op) || callee.insts[exit].op != Op::Return
+    } else {
+        !is_wave(&data.op) && !matches!(data.op, Op::Barrier(_))
+    };
+    if computes || data.results.iter().any(|result| used.contains(result)) {
+        return None;
+    }
+    let constant = |value: &Value| {
+        if let Some(Op::Const(constant)) = func.op(*value) {
+            Some((*constant, func.ty(*value)))
+        } else {
+            None
+        }
+    };
+    data.operands.iter().map(constant).collect()
 }
 
 fn param(name: &str, ty: Ty, dir: Dir, diff: bool) -> Param {

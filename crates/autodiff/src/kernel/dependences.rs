@@ -10,10 +10,14 @@
 //!
 //! Only floats carry derivatives, but the bits of a float are followed through integers until they become a float again.
 //!
+//! They are followed through memory too: whatever is stored to a buffer of integers may be what is loaded from it. The body of a
+//! function with a custom derivative matters only for what it reads from memory ([`by_hand`](mod@crate::by_hand)).
+//!
 //! A function of the program is analyzed once, a function of the library at each call, so that arguments of one call of `asuint` do
 //! not reach the result of another.
 
-use super::accesses::memory;
+mod in_memory;
+
 use super::shadow::Shadows;
 use crate::callee::{Callee, resolve};
 use crate::linearize::{counters, passes_tangents};
@@ -33,6 +37,8 @@ pub(super) struct Site(Option<u32>);
 pub(super) enum Node {
     Value(Site, FuncId, Value),
     Output(Site, FuncId, usize),
+    /// The integers in some memory; none is memory without a name.
+    Memory(Option<Global>),
 }
 
 /// Why an instruction drops a derivative.
@@ -46,6 +52,8 @@ pub(super) enum Why {
     Data(Ty),
     /// The custom derivative of this function leaves an argument of this type out.
     Custom(FuncId, Ty),
+    /// The custom derivative of this function says nothing of what the function reads from memory.
+    Memory(FuncId),
 }
 
 /// An instruction that drops a derivative.
@@ -81,12 +89,12 @@ pub(super) struct Dependences {
 }
 
 impl Dependences {
-    /// Looks at the functions in `followed`. `made` are the structures that carry derivatives in kernels only. `is_own` says which
+    /// Looks at the functions in `followed`. `caring` have a custom derivative that takes care of memory, `made` are the structures that carry derivatives in kernels only. `is_own` says which
     /// functions are those of the program.
     pub fn of(
         module: &mut Module,
         followed: &[FuncId],
-        (shadows, made): (&Shadows, &Set<StructId>),
+        (shadows, caring, made): (&Shadows, &Set<FuncId>, &Set<StructId>),
         is_own: &dyn Fn(&Func) -> bool,
     ) -> Self {
         let mut found = Dependences::default();
@@ -96,8 +104,22 @@ impl Dependences {
             let site = Site(None);
             let func = &funcs[id];
             let (types, has_shadow, found) = (&mut *types, &has_shadow, &mut found);
-            let mut scan =
-                Scan { types, diff, funcs, func, id, site, made, has_shadow, is_own, inside: vec![], found };
+            let inside = vec![];
+            let mut scan = Scan {
+                types,
+                diff,
+                funcs,
+                func,
+                id,
+                site,
+                made,
+                caring,
+                has_shadow,
+                is_own,
+                inside,
+                by_hand: None,
+                found,
+            };
             scan.region(func.body, None, &mut vec![]);
         }
         found
@@ -150,10 +172,13 @@ struct Scan<'a> {
     id: FuncId,
     site: Site,
     made: &'a Set<StructId>,
+    caring: &'a Set<FuncId>,
     has_shadow: &'a dyn Fn(Global) -> bool,
     is_own: &'a dyn Fn(&Func) -> bool,
     /// The functions of the library around.
     inside: Vec<FuncId>,
+    /// The function around that has a custom derivative.
+    by_hand: Option<FuncId>,
     found: &'a mut Dependences,
 }
 
@@ -239,6 +264,11 @@ impl Scan<'_> {
     }
 
     fn lose(&mut self, inst: Inst, takes: Vec<Node>, gives: Vec<Node>, why: Why) {
+        if self.by_hand.is_some() {
+            // Nothing is differentiated here. What depends on memory is lost with the function.
+            let edges = takes.iter().flat_map(|from| gives.iter().map(|to| (*from, *to)));
+            return self.found.edges.extend(edges);
+        }
         let at = Place { site: self.site, func: self.id, inst };
         self.found.losses.push(Loss { why, at, takes, gives });
     }
@@ -275,39 +305,6 @@ impl Scan<'_> {
             takes.into_iter().for_each(|from| self.edge(from, self.value(result)));
         } else if !stepwise {
             self.lose(inst, takes, vec![self.value(result)], Why::Operation);
-        }
-    }
-
-    /// Where memory is read, values begin, and where it is written, they end.
-    fn memory(&mut self, inst: Inst, data: &InstData) -> bool {
-        let shadowed = memory(self.func, inst).is_some_and(self.has_shadow);
-        if let Op::Load(_) = data.op {
-            if shadowed {
-                self.begin(data.results[0]);
-            }
-        } else if let Op::Store(_) | Op::Atomic(_) = data.op {
-            if shadowed {
-                self.end(data.operands[1]);
-            }
-        } else if let Op::Global(global) = data.op {
-            if (self.has_shadow)(global) {
-                self.begin(data.results[0]);
-            }
-        } else {
-            return false;
-        }
-        true
-    }
-
-    fn begin(&mut self, value: Value) {
-        if self.carries(value) == Carries::Derivatives {
-            self.found.begins.push(self.value(value));
-        }
-    }
-
-    fn end(&mut self, value: Value) {
-        if self.carries(value) == Carries::Derivatives {
-            self.found.ends.push(self.value(value));
         }
     }
 
@@ -372,52 +369,78 @@ impl Scan<'_> {
         ]
         .map(|values: Vec<Value>| values.into_iter().map(|value| self.value(value)).collect());
         match kind {
-            Callee::Constant => {}
             Callee::Rule(_) => {
                 for &from in &takes {
                     gives.iter().for_each(|to| self.edge(from, *to));
                 }
             }
+            _ if self.by_hand.is_some() && func.kind == FuncKind::Defined && !func.diff.constant => {
+                self.enter(inst, data, callee);
+            }
+            Callee::Constant => {}
             Callee::Derived if is_own => {
                 self.found.ends.extend(takes);
                 self.found.begins.extend(&gives);
-                self.left_out_by_hand(inst, data, callee, gives);
+                self.left_out_by_hand(inst, data, callee, gives.clone());
+                if func.kind == FuncKind::Defined && !self.caring.contains(&callee) {
+                    self.memory_left_out(inst, callee, gives);
+                }
             }
             Callee::Derived => self.enter(inst, data, callee),
         }
     }
 
+    fn new_site(&mut self, inst: Inst) -> Site {
+        self.found.sites.push(Place { site: self.site, func: self.id, inst });
+        Site(Some(self.found.sites.len() as u32 - 1))
+    }
+
     /// What goes into a function that is differentiated from its body, and what comes out.
     fn enter(&mut self, inst: Inst, data: &InstData, callee: FuncId) {
         let func = &self.funcs[callee];
-        let alone =
-            !(self.is_own)(func) && !self.inside.contains(&callee) && self.found.sites.len() < MOST_SITES;
-        let site = if alone {
-            self.found.sites.push(Place { site: self.site, func: self.id, inst });
-            Site(Some(self.found.sites.len() as u32 - 1))
-        } else {
-            Site(None)
-        };
+        let is_apart = self.by_hand.is_some();
+        let alone = (is_apart || !(self.is_own)(func))
+            && !self.inside.contains(&callee)
+            && self.found.sites.len() < MOST_SITES;
+        let site = if alone { self.new_site(inst) } else { Site(None) };
         for ((&value, &input), param) in data.operands.iter().zip(func.inputs()).zip(func.sig.inputs()) {
-            if param.diff || self.carries(value) == Carries::Bits {
+            if is_apart || param.diff || self.carries(value) == Carries::Bits {
                 self.edge(self.value(value), Node::Value(site, callee, input));
             }
         }
         for (i, (&value, output)) in data.results.iter().zip(func.sig.outputs()).enumerate() {
-            if output.diff || self.carries(value) == Carries::Bits {
+            if is_apart || output.diff || self.carries(value) == Carries::Bits {
                 self.edge(Node::Output(site, callee, i), self.value(value));
             }
         }
         if alone {
-            self.inside.push(callee);
-            let Scan { diff, funcs, made, has_shadow, is_own, .. } = *self;
-            let (types, found) = (&mut *self.types, &mut *self.found);
-            let (func, inside) = (&funcs[callee], self.inside.clone());
-            let mut scan =
-                Scan { types, diff, funcs, func, id: callee, site, made, has_shadow, is_own, inside, found };
-            scan.region(func.body, None, &mut vec![]);
-            self.inside.pop();
+            self.inside_of(site, callee);
         }
+    }
+
+    /// Looks at a function for one call of it.
+    fn inside_of(&mut self, site: Site, callee: FuncId) {
+        self.inside.push(callee);
+        let Scan { diff, funcs, made, caring, has_shadow, is_own, by_hand, .. } = *self;
+        let (types, found) = (&mut *self.types, &mut *self.found);
+        let (func, id, inside) = (&funcs[callee], callee, self.inside.clone());
+        let mut scan = Scan {
+            types,
+            diff,
+            funcs,
+            func,
+            id,
+            site,
+            made,
+            caring,
+            has_shadow,
+            is_own,
+            inside,
+            by_hand,
+            found,
+        };
+        scan.region(func.body, None, &mut vec![]);
+        self.inside.pop();
     }
 
     /// A custom derivative gives none for arguments of types that are not differentiable elsewhere.

@@ -4,12 +4,27 @@
 //! Differences of a dispatch change everything that depends on an input. Whoever compares a derivative with them must hold still what
 //! the derivative leaves out, and so needs to find it in the code. The places are those that `mark` and `rows` leave alone.
 
+use super::{isolate, words};
 use crate::tangent::differential_path;
-use cotangent_base::Map;
-use cotangent_ir::{Func, FuncId, FuncKind, Inst, Module, Op, Path, Type, Value};
+use cotangent_base::{Diagnostics, Map};
+use cotangent_ir::{Func, FuncId, FuncKind, Inst, Mode, Module, Op, Path, Type, Value};
+use cotangent_passes::calls::Calls;
 
-/// Adds the detachments.
+/// Adds the detachments. Memory that holds the bits of floats becomes memory of floats, whose precision can be changed.
 pub fn hold(module: &mut Module) {
+    if let Some(entry) = module.funcs.keys().find(|id| module.funcs[*id].entry.is_some())
+        && words::is_possible(module)
+    {
+        isolate(module, entry);
+        let funcs = Calls::below(module, [entry]).callees_first;
+        // What has no derivative is reported where that is asked for.
+        words::words(module, &funcs, &|_| false, &mut Diagnostics::new());
+    }
+    hold_all(module);
+}
+
+/// Adds them, and changes nothing else.
+pub(super) fn hold_all(module: &mut Module) {
     each(module, held);
 }
 
@@ -65,17 +80,31 @@ fn held(module: &mut Module, func: &mut Func, inst: Inst) -> Held {
     let data = func.insts[inst].clone();
     let mut before = vec![];
     if let Op::Call(callee) = data.op {
+        // A derivative that is not written yet holds what its function holds.
+        let (of, mode) = origin(module, callee);
+        let held_result = of.diff.held_result && mode != Some(Mode::Backward);
+        let held = &of.diff.held;
         let callee = &module.funcs[callee];
-        let is_held: Vec<bool> = callee.sig.inputs().map(|p| callee.diff.held.contains(&p.name)).collect();
+        let is_held: Vec<bool> = callee.sig.inputs().map(|p| held.contains(&p.name)).collect();
         for (i, _) in is_held.into_iter().enumerate().filter(|(_, is_held)| *is_held) {
             let detach = detach(func, data.operands[i], inst);
             func.insts[inst].operands[i] = func.insts[detach].results[0];
             before.push(detach);
         }
         let result = callee.sig.ret.and(data.results.first().copied());
-        return (before, result.filter(|_| callee.diff.held_result));
+        return (before, result.filter(|_| held_result));
     }
     (before, left_out(module, func, inst))
+}
+
+/// The function of the program that `func` is or differentiates, and the last mode in which.
+fn origin(module: &Module, func: FuncId) -> (&Func, Option<Mode>) {
+    let (mut func, mut last) = (&module.funcs[func], None);
+    while let FuncKind::Request(mode, of) = func.kind {
+        last = if last == Some(Mode::Backward) { last } else { Some(mode) };
+        func = &module.funcs[of];
+    }
+    (func, last)
 }
 
 /// The result of reading a field that the derivative of its structure leaves out although the type has one.

@@ -7,20 +7,24 @@
 
 use super::dependences::{Dependences, Loss, Node, Place, Why};
 use super::shadow::Shadows;
+use crate::by_hand::takes_care;
 use crate::codes;
 use cotangent_base::{Diagnostic, Diagnostics, Set, Span, Symbol};
-use cotangent_ir::{Func, FuncId, Module, StructId, Ty, Type};
+use cotangent_ir::{Func, FuncId, Mode, Module, StructId, Ty, Type};
 
 /// Reports what is lost. `made` are the structures that carry derivatives in kernels only.
 pub(super) fn losses(
     module: &mut Module,
     followed: &[FuncId],
+    mode: Mode,
     (shadows, made): (&Shadows, &Set<StructId>),
     is_library: fn(Span) -> bool,
     diagnostics: &mut Diagnostics,
 ) {
     let is_own = |func: &Func| !is_foreign(func.span, is_library);
-    let found = Dependences::of(module, followed, (shadows, made), &is_own);
+    let custom = module.funcs.iter().filter(|(_, func)| func.diff.is_custom()).map(|(id, _)| id);
+    let caring = custom.filter(|id| takes_care(&module.funcs, *id, mode)).collect();
+    let found = Dependences::of(module, followed, (shadows, &caring, made), &is_own);
     let (varied, useful) = (found.varied(), found.useful());
     let is_in = |set: &Set<Node>, nodes: &[Node]| nodes.iter().any(|node| set.contains(node));
     let report = Report { module, found: &found, is_library };
@@ -79,6 +83,14 @@ impl Report<'_> {
             Why::Data(ty) => (
                 format!("the derivative of the structure leaves `{}` out", self.name(ty)),
                 format!("make `{}` differentiable, or `detach` the value", self.name(ty)),
+            ),
+            Why::Memory(func) => (
+                format!(
+                    "the custom derivative of `{}` leaves out what `{0}` reads from memory",
+                    self.module.funcs[func].plain_name()
+                ),
+                "pass what it reads as arguments, `detach` it there, or name the parameters whose gradients you want with `--wrt`"
+                    .to_string(),
             ),
             Why::Custom(func, ty) => (
                 format!(

@@ -43,11 +43,26 @@
 //! it reads a buffer that it writes, the backward kernel runs those stores again; the host passes a copy of the contents before the
 //! dispatch ([`Kernel::copies`]).
 //!
+//! # Derivatives within the kernel
+//!
+//! What a kernel computes with `fwd_diff` and `bwd_diff` is a function of memory like all else:
+//!
+//! ```text
+//! y[0] = fwd_diff(model)(pair).d        where model(x) = w[0] * x * x, so y[0] = 2 * w[0] * x * x_t
+//! ```
+//!
+//! So these derivatives are written first, as ordinary code that loads `w[0]`. Its loads become accessors as those of other code do.
+//! For the inner derivative memory is constant, for that of the kernel it is not. Substitutes are called where they would be
+//! differentiated, so that their accesses are seen too. The body of a function with a custom derivative stays as it is: what it
+//! reads without a derivative is reported ([`by_hand`](mod@crate::by_hand)).
+//!
 //! # What is refused
 //!
+//! Memory of integers that holds the bits of floats is memory of floats meanwhile ([`words`](mod@words)).
 //! [`accesses`](mod@accesses) reports what has no derivative: atomic operations on floats other than additions, additions whose
 //! result is used, memory chosen at run time. [`losses`](mod@losses) reports derivatives that would be lost on the way from memory to
-//! memory. [`races`](mod@races) reports elements that one thread writes and another reads, and warns where it cannot see that.
+//! memory. [`collisions`](mod@collisions) reports elements that several threads write, [`races`](mod@races) elements that one thread
+//! writes and another reads, and warns where it cannot see that.
 //!
 //! # Structures
 //!
@@ -57,6 +72,7 @@
 
 mod accesses;
 mod accessor;
+mod collisions;
 mod dependences;
 mod hold;
 mod losses;
@@ -66,8 +82,11 @@ mod rows;
 mod samples;
 mod shadow;
 mod texels;
+mod words;
 
 use crate::codes;
+use crate::driver::differentiate_below;
+use crate::substitute::stand_in;
 use accesses::Accesses;
 use cotangent_base::{Diagnostic, Diagnostics, Map, Scalar, Set, Span, Symbol};
 use cotangent_ir::{
@@ -131,13 +150,22 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
         return Err(diagnostics);
     }
     let entry = asked.entry;
-    hold::hold_fields(module);
+    inner(module, entry, &mut diagnostics);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
+    call_substitutes(module, entry);
     isolate(module, entry);
+    let is_in = |set: &Option<Set<Global>>, global| set.as_ref().is_none_or(|set| set.contains(&global));
+    let is_asked = |global| is_in(&asked.wrt, global) || is_in(&asked.results, global);
+    let below = Calls::below(module, [entry]).callees_first;
+    let words = words::words(module, &below, &is_asked, &mut diagnostics);
     let made = rows::rows(module);
     let samplers = samples::samples(module, &differentiated(module, entry));
     let followed = mark(module, entry);
     let accesses = Accesses::of(module, entry, &followed, &mut diagnostics);
     races::races(module, &followed, &accesses, &mut diagnostics);
+    collisions::collisions(module, entry, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
@@ -145,7 +173,7 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
     let owned = if asked.along_x { owned::owned(module, entry, &followed) } else { Set::default() };
     let shadows = shadow::Shadows::new(module, &accesses, asked, &owned, &mut diagnostics);
     shadows.refuse_unordered(module, asked, &mut diagnostics);
-    losses::losses(module, &followed, (&shadows, &made), asked.is_library, &mut diagnostics);
+    losses::losses(module, &followed, asked.mode, (&shadows, &made), asked.is_library, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
@@ -156,9 +184,37 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
     let copies = accessors.copies(module);
     let entry = request(module, entry, asked.mode, &shadows);
     let shadows = shadows.of_params(module);
+    words.back(module);
     let owned = shadows.iter().filter(|shadow| owned.contains(&shadow.of)).map(|shadow| shadow.global);
     let owned = owned.collect();
     Ok(Kernel { entry, shadows, copies, samplers, owned, warnings: diagnostics })
+}
+
+/// Writes the derivatives that the kernel itself takes. They are ordinary code from then on, whose accesses are replaced like all
+/// others. What the program holds constant is detached first: what is written no longer says which parameters were `no_diff`.
+fn inner(module: &mut Module, entry: FuncId, diagnostics: &mut Diagnostics) {
+    let below = Calls::below(module, [entry]).callees_first;
+    if below.iter().all(|id| module.funcs[*id].kind == FuncKind::Defined) {
+        return hold::hold_fields(module);
+    }
+    hold::hold_all(module);
+    diagnostics.append(differentiate_below(module, entry));
+}
+
+/// Calls substitutes in place of the functions that have one, wherever the kernel is differentiated from its body.
+fn call_substitutes(module: &mut Module, entry: FuncId) {
+    let (mut open, mut seen) = (vec![entry], Set::from_iter([entry]));
+    while let Some(id) = open.pop() {
+        if !is_differentiated(&module.funcs[id]) {
+            continue;
+        }
+        for inst in module.funcs[id].all_insts() {
+            let Op::Call(callee) = module.funcs[id].insts[inst].op else { continue };
+            let callee = stand_in(module, callee);
+            module.funcs[id].insts[inst].op = Op::Call(callee);
+            open.extend(seen.insert(callee).then_some(callee));
+        }
+    }
 }
 
 /// Makes the entry point the only one. Functions that take resources are inlined, so that accesses name their memory, and
@@ -181,11 +237,13 @@ fn isolate(module: &mut Module, entry: FuncId) {
 /// The functions below the entry point whose bodies are differentiated.
 fn differentiated(module: &Module, entry: FuncId) -> Vec<FuncId> {
     let mut all = Calls::below(module, [entry]).callees_first;
-    all.retain(|id| {
-        let func = &module.funcs[*id];
-        func.kind == FuncKind::Defined && !func.diff.is_custom() && func.diff.is_from_body()
-    });
+    all.retain(|id| is_differentiated(&module.funcs[*id]));
     all
+}
+
+/// Whether a function below the kernel is differentiated from its body.
+fn is_differentiated(func: &Func) -> bool {
+    func.kind == FuncKind::Defined && !func.diff.is_custom() && func.diff.is_from_body()
 }
 
 /// Marks everything below the entry point as differentiable, in all parameters that can carry a derivative and are not `no_diff`.
@@ -195,14 +253,15 @@ fn mark(module: &mut Module, entry: FuncId) -> Vec<FuncId> {
     let mut copied: Map<FuncId, FuncId> = Map::default();
     let below = Calls::below(module, [entry]).callees_first;
     for &id in &below {
-        let func = &module.funcs[id];
-        if func.kind != FuncKind::Defined || func.diff.is_custom() || !func.diff.is_from_body() {
+        if !is_differentiated(&module.funcs[id]) {
             continue;
         }
-        let sig = if id == entry { func.sig.clone() } else { marked(module, id) };
-        // The derivative of a function that the program asks for has the signature that the language defines.
+        let sig = if id == entry { module.funcs[id].sig.clone() } else { marked(module, id) };
+        // The derivative of a function that the program asks for has the signature that the language defines. A custom derivative
+        // runs as it was written; where the program calls it itself, a copy is differentiated.
         let is_asked = module.funcs.values().any(|f| matches!(f.kind, FuncKind::Request(_, of) if of == id));
-        let target = if is_asked && sig != module.funcs[id].sig {
+        let is_by_hand = module.funcs.values().any(|f| is_derivative(f, id));
+        let target = if is_by_hand || is_asked && sig != module.funcs[id].sig {
             let copy = module.funcs[id].clone();
             let copy = module.add_func(copy);
             copied.insert(id, copy);
@@ -223,6 +282,16 @@ fn mark(module: &mut Module, entry: FuncId) -> Vec<FuncId> {
         }
     }
     followed
+}
+
+/// Whether `func` is part of a custom derivative of `of`.
+fn is_derivative(of: &Func, func: FuncId) -> bool {
+    let apply = of.diff.apply.map(|apply| [apply.primal, apply.pullback]);
+    [of.diff.forward, of.diff.backward]
+        .into_iter()
+        .flatten()
+        .chain(apply.into_iter().flatten())
+        .any(|id| id == func)
 }
 
 /// The signature of a function in a kernel: what can carry a derivative does, unless it is `no_diff`.

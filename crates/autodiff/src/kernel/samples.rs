@@ -12,8 +12,8 @@
 //! | 0, 1, 2 | whether magnification, minification, and the change between levels are linear |
 //! | 4 and 5, 6 and 7, 8 and 9 | outside the texture, for each axis: 0 clamp, 1 repeat, 2 mirror, 3 border |
 //!
-//! Functions that have a custom derivative keep their samples. Cubes, comparisons, gathers and samples with given derivatives stay, and
-//! [`accesses`](super::accesses) refuses them.
+//! A gather takes the texels that would be mixed. Functions that have a custom derivative keep their samples. Cubes, comparisons and
+//! samples with given derivatives stay, and [`accesses`](super::accesses) refuses them.
 
 use super::accesses::memory;
 use cotangent_base::{Map, Scalar, Span, Symbol};
@@ -36,7 +36,7 @@ pub struct State {
 pub(super) fn is_supported(texture: Texture, how: Sampling) -> bool {
     texture.dim != Dim::Cube
         && texture.scalar.is_float()
-        && matches!(how, Sampling::Implicit | Sampling::Bias | Sampling::Level)
+        && matches!(how, Sampling::Implicit | Sampling::Bias | Sampling::Level | Sampling::Gather(_))
 }
 
 /// The type of a texture.
@@ -88,6 +88,9 @@ impl Samples {
         let moved = operands.len() > 1 + how.operands();
         let key = Key { texture, state: self.state(module, sampler), moved };
         let sample = *self.known.entry((key, how)).or_insert_with(|| {
+            if let Sampling::Gather(lane) = how {
+                return gather(module, key, ty, lane);
+            }
             let filter = *self.filters.entry(key).or_insert_with(|| filter(module, key, ty));
             sample(module, key, ty, how, filter)
         });
@@ -249,6 +252,44 @@ fn filter(module: &mut Module, key: Key, texture: Texture) -> FuncId {
     module.add_func(func)
 }
 
+/// Writes the function that takes one component of the four texels around a place. Where they are does not move with the place.
+fn gather(module: &mut Module, key: Key, texture: Texture, component: u8) -> FuncId {
+    let scalar = working(texture);
+    let at = vector(module, Scalar::F32, texture.coordinates());
+    let moves = vector(module, Scalar::I32, texture.axes());
+    let sum = vector(module, scalar, texture.lanes);
+    let found = module.types.intern(Sampling::Gather(component).result(texture));
+    let mut params = vec![("at", at)];
+    params.extend(key.moved.then_some(("moves", moves)));
+    let name = format!("gather{component}");
+    let mut func = start(&name, &module.globals[key.texture], &params, found);
+    let globals = module.globals.clone();
+    let mut b = Builder::new(&mut module.types, &mut func);
+    b.span = Span::none();
+    let inputs = b.func.inputs().to_vec();
+    let handle = b.emit1(Op::Global(key.texture), &[], globals[key.texture].ty);
+    let state = b.emit1(Op::Global(key.state), &[], globals[key.state].ty);
+    let level = b.int(0);
+    let given = [&[inputs[0], level, level], &inputs[1..]].concat();
+    let grid = Grid::new(&mut b, texture, handle, state, scalar, &given);
+    let ends = grid.ends(&mut b);
+    let corner = |b: &mut Builder<'_>, [x, y]: [usize; 2]| {
+        let texel = grid.texel(b, &[ends[0][x].0, ends[1][y].0], sum);
+        if component < texture.lanes {
+            lane(b, texel, component)
+        } else {
+            let working = b.types.scalar(scalar);
+            b.zero(working)
+        }
+    };
+    let parts = [[0, 1], [1, 1], [1, 0], [0, 0]].map(|ends| corner(&mut b, ends));
+    let all = b.types.intern(Type::Vector(scalar, 4));
+    let all = b.pack(&parts, all);
+    let all = convert(&mut b, all, found);
+    b.emit(Op::Return, &[all], &[]);
+    module.add_func(func)
+}
+
 /// The texels of a level around a place.
 struct Grid {
     texture: Texture,
@@ -321,10 +362,9 @@ impl Grid {
         self.texel(b, &position, sum)
     }
 
-    /// The mixture of the texels around the place.
-    fn linear(&self, b: &mut Builder<'_>, sum: Ty) -> Value {
+    /// For each axis the two texels around the place, and how much of each.
+    fn ends(&self, b: &mut Builder<'_>) -> Vec<[(Value, Value); 2]> {
         let signed = b.types.scalar(Scalar::I32);
-        // For each axis the two texels, and how much of each.
         let mut ends = vec![];
         for (axis, &place) in self.place.iter().enumerate() {
             let ty = b.ty(place);
@@ -339,6 +379,12 @@ impl Grid {
             let high = b.add(low, next);
             ends.push([(self.wrapped(b, low, axis), rest), (self.wrapped(b, high, axis), t)]);
         }
+        ends
+    }
+
+    /// The mixture of the texels around the place.
+    fn linear(&self, b: &mut Builder<'_>, sum: Ty) -> Value {
+        let ends = self.ends(b);
         let mut total: Option<Value> = None;
         for corner in 0..1usize << ends.len() {
             let chosen: Vec<(Value, Value)> =

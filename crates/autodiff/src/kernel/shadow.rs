@@ -139,7 +139,7 @@ impl Shadows {
         }
         for (of, data) in &self.known {
             let GlobalData { name, kind, span, .. } = &module.globals[*of];
-            if data.is_texture && data.sliced || *kind == GlobalKind::Shared && data.done.read {
+            if *kind == GlobalKind::Shared && data.done.read {
                 let message = format!("the gradient of `{name}` cannot be added in a fixed order");
                 let help = "run the kernel on one core, as `cotangent grad --entry` does, or leave out --deterministic";
                 diagnostics.push(Diagnostic::new(codes::KERNEL, *span, message).help(help));
@@ -235,6 +235,10 @@ impl Place {
         let thread = b.load(variable, Path::default(), &[]);
         let scalars = b.constant(Const::Int(self.scalars.into()), unsigned);
         let before = b.mul(thread, scalars);
+        if self.texture.is_some() {
+            let texels = texels::count(b, of, globals);
+            return b.mul(before, texels);
+        }
         if !matches!(b.types.get(globals[of].ty), Type::Buffer(..)) {
             return before;
         }

@@ -84,6 +84,19 @@ impl Texel {
     }
 }
 
+/// How many texels a texture that is read has, in all levels and layers.
+pub(super) fn count(b: &mut Builder<'_>, texture: Global, globals: &Globals) -> Value {
+    let handle = b.emit1(Op::Global(texture), &[], globals[texture].ty);
+    let unsigned = b.types.scalar(Scalar::U32);
+    let zero = b.zero(unsigned);
+    let Type::Opaque(Opaque::Texture(texture)) = b.types.get(b.ty(handle)) else { return zero };
+    let positions = texture.position();
+    let position = vec![zero; positions.into()];
+    let dimensions = dimensions(b, handle, zero);
+    let levels = b.part(dimensions, 3);
+    Texel { handle, position, level: None, inside: zero }.before(b, levels)
+}
+
 fn dimensions(b: &mut Builder<'_>, handle: Value, level: Value) -> Value {
     let four = b.types.intern(Type::Vector(Scalar::U32, 4));
     b.emit1(Op::Dimensions, &[handle, level], four)

@@ -66,6 +66,8 @@ impl Linearizer<'_> {
                 self.push(inst);
                 if any {
                     self.refuse_custom(inst, func);
+                } else {
+                    self.refuse_memory(inst, func);
                 }
             }
             Callee::Rule(rule) => {
@@ -100,6 +102,26 @@ impl Linearizer<'_> {
         self.diagnostics.push(diagnostic);
     }
 
+    /// A custom forward derivative reads memory whose gradient the backward derivative of its function would write, as that of
+    /// `DiffBuffer.load` does. Where the forward derivative is called instead, nothing would write the gradient.
+    fn refuse_memory(&mut self, inst: Inst, func: FuncId) {
+        let funcs = self.funcs;
+        let results = self.func.insts[inst].results.clone();
+        let carries = results.iter().any(|y| self.differential(*y).is_some());
+        if self.mode != Mode::Backward || !carries || self.is_detached(inst) {
+            return;
+        }
+        let Some(of) = callee::forward_reading(funcs, func) else { return };
+        let name = funcs[of].plain_name();
+        let message = format!(
+            "the gradient of the memory that `{name}` reads would be lost in this derivative of a derivative"
+        );
+        let diagnostic = Diagnostic::new(codes::CUSTOM_NOT_DIFFERENTIABLE, self.span, message)
+            .here("the inner derivative has read it already")
+            .help("read the value outside and pass it as a parameter, or use plain buffers and differentiate the kernel");
+        self.diagnostics.push(diagnostic);
+    }
+
     /// Whether no result of `inst` that could carry a derivative does: `no_diff` detaches them all.
     fn is_detached(&mut self, inst: Inst) -> bool {
         let results = self.func.insts[inst].results.clone();
@@ -118,6 +140,7 @@ impl Linearizer<'_> {
         let varies = outputs.contains(&true) && (inputs.contains(&true) || self.reaches_custom(func));
         if !varies && !self.sources.contain(self.funcs, func, self.mode) {
             self.warn_dropped(func);
+            self.refuse_memory(inst, func);
             return self.push(inst);
         }
         let tangents: Vec<Value> =

@@ -2,8 +2,8 @@
 //!
 //! A slot is `init + step * k` in iteration `k` if every edge into the next iteration (the end of the body, and each
 //! `continue`) adds the same constant to it. A `break` does not matter. Once early exits have become slots, this is no longer
-//! visible, so the analysis runs on the original loop. [`rounds`](cotangent_passes::rounds) computes the bound, also on the
-//! original.
+//! visible, so the analysis runs on the original loop. [`loop_bound`](cotangent_passes::loop_bound) computes the bound, also on
+//! the original.
 
 use cotangent_ir::{Const, Func, Inst, Math, Op, Region, Types, Value};
 use cotangent_passes::shape::{Loop, Shape};

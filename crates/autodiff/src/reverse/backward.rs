@@ -9,7 +9,7 @@ use crate::stages::TRANSPOSE;
 use crate::transpose::doubts::Doubts;
 use crate::transpose::reach::Reach;
 use crate::transpose::{Seeds, declare, transpose};
-use cotangent_ir::{Func, FuncId, OutputMask, TangentMask};
+use cotangent_ir::{Func, FuncId, OutputMask, Prefer, TangentMask};
 use cotangent_passes::calls::callees;
 use std::rc::Rc;
 
@@ -83,6 +83,9 @@ pub(crate) fn backward(cx: &mut Context<'_>, linear: FuncId, seeds: &Seeds) -> R
     let contributes = contributions(cx, linear, &seeds.outputs)?;
     let declared = declare(cx.module, &half, seeds, &contributes);
     let id = halves::add(cx, declared.clone(), half.func.diff.differentiable);
+    if cx.module.funcs[linear].diff.prefer == Prefer::Rerun {
+        cx.module.funcs[id].diff.prefer = Prefer::Rerun;
+    }
     cx.reverse.backward.insert(key, id);
     cx.watch.begin(TRANSPOSE, || half.func.size());
     let transposed = reach(cx, linear, &seeds.outputs)

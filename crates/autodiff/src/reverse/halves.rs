@@ -11,6 +11,7 @@ use crate::driver::{Context, Reported};
 
 use crate::linearize::{Linearized, linearize};
 use crate::prepare::{Induction, Prepared, prepare};
+use crate::segments::segments;
 use crate::stages::{CHECKPOINT, LINEARIZE, PREPARE, UNZIP};
 use crate::unzip::{Unzipped, Whole, sources, unzip};
 use cotangent_base::{EntitySet, Map, Scalar, Symbol};
@@ -37,8 +38,14 @@ pub(super) fn halves(
     }
     let applied = diff.apply;
     let root = cx.reverse.root();
-    let mut key =
-        Key { func, inputs: inputs.clone(), free, changing: root.changing.clone(), again: root.again };
+    let mut key = Key {
+        func,
+        inputs: inputs.clone(),
+        free,
+        changing: root.changing.clone(),
+        again: root.again,
+        policy: root.policy,
+    };
     if applied.is_some() || root.recursive.contains(func) {
         key.free = InputMask::filled(true, key.free.len());
     }
@@ -89,6 +96,7 @@ pub(super) fn take_apart(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result
 fn run_stages(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Reported> {
     let body = cx.body_of(key.func)?;
     let prepared = run_prepare(cx, &body, root);
+    let prepared = segments(cx, root, prepared)?;
     let mut linearized = run_linearize(cx, key, prepared.func, root)?;
     let mut induction = prepared.induction;
     of_counted_loops(&linearized.func, &mut induction);
@@ -161,6 +169,7 @@ fn run_checkpoint(
         unrepeatable: &unrepeatable,
         works: &cx.reverse.works,
         free: &key.free,
+        price: key.policy.price,
     });
     cx.watch.end(|| linearized.func.size());
     plan.map_err(|d| cx.report(*d))
@@ -240,6 +249,10 @@ pub(super) fn add_halves(cx: &mut Context<'_>, func: FuncId, halves: Unzipped, n
         None => func,
     };
     let (source, linear) = (!half.sources.is_empty(), add(cx, half.func.clone(), differentiable));
+    if prefer == Prefer::Rerun {
+        // Derivatives of higher order run it again too.
+        [primal, linear].iter().for_each(|half| cx.module.funcs[*half].diff.prefer = prefer);
+    }
     cx.reverse.linear.insert(linear, Rc::new(half));
     Callee {
         func,

@@ -11,6 +11,7 @@
 //! | stage | in | makes |
 //! | --- | --- | --- |
 //! | [`prepare`](mod@crate::prepare) | `halves` | a copy of the function without early exits |
+//! | [`segments`](mod@crate::segments) | `halves` | loops cut into segments, which are functions |
 //! | [`linearize`](mod@crate::linearize) | `halves` | the function with its linear map |
 //! | [`checkpoint`](mod@crate::checkpoint) | `halves` | the decision what `P` stores for `D` |
 //! | [`unzip`](mod@crate::unzip) | `halves` | `P` and `D` |
@@ -40,6 +41,7 @@ mod remove_linear;
 mod repeat;
 mod two_steps;
 
+use crate::budget::Policy;
 use crate::checkpoint::Callee;
 use crate::checkpoint::work::Works;
 use crate::codes;
@@ -54,7 +56,7 @@ use cotangent_passes::calls::callees;
 use cotangent_passes::effects::{Effects, Writes};
 use cotangent_passes::optimize::tidy;
 use cotangent_passes::pass::{Facts, HOIST, When};
-use repeat::Root;
+pub(crate) use repeat::Root;
 use std::rc::Rc;
 
 /// What reverse mode has already written, so that it writes nothing twice.
@@ -80,12 +82,22 @@ pub struct Cache {
     needs: Map<FuncId, InputMask>,
     /// What is being taken apart, to notice recursion that no call shows.
     open: Vec<Key>,
+    /// The loops that were cut into segments.
+    cuts: Vec<CutLoop>,
     /// Functions written and not yet tidied.
     rough: Vec<FuncId>,
     /// The requests being written, innermost last.
     filling: Vec<FuncId>,
     /// What is known about the innermost.
     root: Option<Rc<Root>>,
+}
+
+/// A loop that was cut into segments.
+pub(crate) struct CutLoop {
+    /// Where it is.
+    pub span: Span,
+    /// The functions that run segments, of the lowest level first, and how many iterations of the loop each runs at most.
+    pub units: Vec<(FuncId, u32)>,
 }
 
 /// What is known of the linear half of a recursive function before it is written.
@@ -136,12 +148,39 @@ struct Key {
     changing: Writes,
     /// Whether the result is differentiated again.
     again: bool,
+    policy: Policy,
 }
 
 impl Cache {
     /// What is known about the request being written.
     fn root(&self) -> Rc<Root> {
         self.root.clone().expect("a request is being written")
+    }
+
+    /// Has `func`, which was written on the way, tidied when the request is done.
+    pub(crate) fn add_rough(&mut self, func: FuncId) {
+        self.rough.push(func);
+    }
+
+    /// Notes a loop that was cut.
+    pub(crate) fn add_cut(&mut self, cut: CutLoop) {
+        self.cuts.push(cut);
+    }
+
+    /// The loops that were cut.
+    pub(crate) fn cuts(&self) -> &[CutLoop] {
+        &self.cuts
+    }
+
+    /// The function of each primal half.
+    pub(crate) fn originals(&self) -> Map<FuncId, FuncId> {
+        self.halves.values().map(|halves| (halves.primal, halves.func)).collect()
+    }
+
+    /// The primal halves that keep something, and what they keep.
+    pub(crate) fn keepers(&self) -> (Set<FuncId>, Set<Ty>) {
+        let kept = self.halves.values().filter_map(|halves| Some((halves.primal, halves.context?)));
+        kept.unzip()
     }
 
     /// Ends the work on `module`: removes the functions from it that were steps on the way.
@@ -186,7 +225,8 @@ pub(crate) fn write_request(cx: &mut Context<'_>, request: FuncId, of: FuncId) -
     cx.reverse.filling.push(request);
     fill_below(cx, of);
     let again = cx.is_differentiated_again(request);
-    let root = Rc::new(Root::of(cx.module, of, again));
+    let policy = cx.policies.get(&request).copied().unwrap_or_default();
+    let root = Rc::new(Root::of(cx.module, of, again, policy));
     let outer = cx.reverse.root.replace(root);
     let result = run_stages(cx, request, of);
     cx.reverse.root = outer;

@@ -5,6 +5,7 @@
 //! of them writes may differ between the passes, and loads from it must not be repeated. The operation table says which
 //! operations may run again at all ([`Again`]); this module finds which memory changes.
 
+use crate::budget::Policy;
 use crate::callee::is_source;
 use cotangent_base::{EntitySet, Set};
 use cotangent_ir::{Again, Func, FuncId, FuncKind, Inst, Module, Op};
@@ -12,7 +13,7 @@ use cotangent_passes::calls::Calls;
 use cotangent_passes::effects::{Effects, Writes, is_read_only, place};
 
 /// The function that the user asked a derivative of, and what is known about all it calls.
-pub(super) struct Root {
+pub(crate) struct Root {
     func: FuncId,
     /// What functions do.
     pub effects: Effects,
@@ -22,14 +23,16 @@ pub(super) struct Root {
     pub recursive: EntitySet<FuncId>,
     /// Whether the derivative is differentiated again.
     pub again: bool,
+    /// How bytes are weighed against work.
+    pub policy: Policy,
 }
 
 impl Root {
     /// Looks at the module as it is now.
-    pub fn of(module: &Module, func: FuncId, again: bool) -> Self {
+    pub fn of(module: &Module, func: FuncId, again: bool, policy: Policy) -> Self {
         let effects = Effects::below(module, [func]);
         let changing = effects.derivative_writes(func);
-        Root { func, effects, changing, recursive: Calls::below(module, [func]).recursive, again }
+        Root { func, effects, changing, recursive: Calls::below(module, [func]).recursive, again, policy }
     }
 
     /// Whether a function may run again as far as sources are concerned. If the derivative is differentiated again, running a

@@ -30,7 +30,7 @@ use super::cotangent::Cotangent;
 use crate::codes;
 use crate::driver::Reported;
 use cotangent_base::Diagnostic;
-use cotangent_ir::{Inst, Linear, Math, Op, Path, Ty, Type, Value};
+use cotangent_ir::{Inst, Linear, Math, Op, Path, Ty, Type, Value, op_group};
 
 impl Transposer<'_, '_> {
     /// Transposes an operation with one result and no regions.
@@ -73,37 +73,9 @@ impl Transposer<'_, '_> {
             | Op::Bitcast
             | Op::Tag
             | Op::Detach
-            | Op::DiffCall(_)
-            | Op::LinCall(_)
-            | Op::Global(_)
-            | Op::Load(_)
-            | Op::Store(_)
-            | Op::Atomic(_)
-            | Op::Barrier(_)
-            | Op::Wave(_)
-            | Op::Print(_)
-            | Op::TargetText(_)
-            | Op::Point(_)
-            | Op::Offset
-            | Op::Address
-            | Op::Pointer
-            | Op::Length
-            | Op::Sample(_)
-            | Op::Texel
-            | Op::StoreTexel
-            | Op::Dimensions
-            | Op::Assert(_)
-            | Op::Discard
-            | Op::Screen(_)
-            | Op::Call(_)
-            | Op::If
-            | Op::Switch(_)
-            | Op::While(_)
-            | Op::For(_)
-            | Op::Yield
-            | Op::Break(_)
-            | Op::Continue(_)
-            | Op::Return => return Err(self.not_linear(inst)),
+            | op_group!(memory | pointer | texture | threads | host | pixel | call | control | exit) => {
+                return Err(self.not_linear(inst));
+            }
         }
         Ok(())
     }

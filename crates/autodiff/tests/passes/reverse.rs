@@ -54,6 +54,7 @@ pub fn run_unzip(case: &mut Case) -> String {
     dce(&mut linearized.func, &Effects::of(&case.module));
     let (calls, sources) = (Map::default(), EntitySet::new());
     let plan = checkpoint(&checkpoint::Input {
+        price: 1,
         module: &case.module,
         linearized: &linearized,
         induction: &prepared.induction,

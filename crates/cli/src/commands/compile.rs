@@ -1,5 +1,6 @@
 //! `cotangent compile`: emits a module as IR or in a target language.
 
+use super::derivative_roots;
 use crate::args::{Compile, CompileTarget, Stage};
 use crate::output::{print, print_bytes, write};
 use crate::report::{Failure, finish};
@@ -23,10 +24,8 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     request.options.matrices = args.matrix_layout.into();
     request.watch.list_after(args.dump_after.iter().cloned());
     let program = Session::new(loader).program(&request);
-    let roots = match &args.derivative {
-        Some(derivative) => {
-            super::derivative_roots::roots(&program, derivative, &args.wrt, args.along_x, args.deterministic)?
-        }
+    let roots = match derivative_roots::roots(&program, &args.derivative)? {
+        Some(derivative) => derivative,
         None if args.entry.is_empty() => Roots::Module,
         None => Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect()),
     };

@@ -1,17 +1,16 @@
 //! The derivative that `--derivative NAME:MODE` asks for.
 
+use crate::args::DerivativeOf;
 use crate::report::Failure;
 use cotangent::ir::Mode;
 use cotangent::{KernelRoot, Program, Roots, Symbol};
 
 /// What to compile for `main:bwd` or `f:fwd`: the derivative of a kernel if the name is that of an entry point, otherwise of a function.
-pub fn roots(
-    program: &Program,
-    text: &str,
-    wrt: &[String],
-    along_x: bool,
-    deterministic: bool,
-) -> Result<Roots, Failure> {
+/// Nothing if no derivative is asked for.
+pub fn roots(program: &Program, args: &DerivativeOf) -> Result<Option<Roots>, Failure> {
+    let DerivativeOf { derivative, wrt, along_x, deterministic } = args;
+    let (along_x, deterministic) = (*along_x, *deterministic);
+    let Some(text) = derivative else { return Ok(None) };
     let (name, mode) = text.rsplit_once(':').unwrap_or((text, ""));
     let mode = match mode {
         "fwd" => Mode::Forward,
@@ -19,12 +18,12 @@ pub fn roots(
         _ => return Err(Failure::Usage(format!("--derivative takes NAME:fwd or NAME:bwd, not `{text}`"))),
     };
     if program.has_entry(name) {
-        return Ok(Roots::Kernel(KernelRoot {
+        return Ok(Some(Roots::Kernel(KernelRoot {
             wrt: names(wrt),
             along_x: along_x || deterministic,
             deterministic,
             ..KernelRoot::new(Symbol::new(name), mode)
-        }));
+        })));
     }
     if !wrt.is_empty() {
         return Err(Failure::Usage(format!("--wrt needs an entry point, and `{name}` is not one")));
@@ -33,7 +32,7 @@ pub fn roots(
         let message = format!("--along-x and --deterministic need an entry point, and `{name}` is not one");
         return Err(Failure::Usage(message));
     }
-    Ok(Roots::Derivatives { func: Symbol::new(name), modes: vec![mode] })
+    Ok(Some(Roots::Derivatives { func: Symbol::new(name), modes: vec![mode] }))
 }
 
 /// The names of a list; none if nothing is listed.

@@ -45,18 +45,30 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
         }
     };
     let (program, disk) = open(&args.source)?;
-    let seeds = match mode {
-        Mode::Forward => &args.kernel.tangent,
-        Mode::Backward => &args.kernel.cotangent,
+    let (seeds, others, why) = match mode {
+        Mode::Forward => {
+            (&args.kernel.tangent, &args.kernel.cotangent, "--cotangent is for --mode bwd; give --tangent")
+        }
+        Mode::Backward => {
+            (&args.kernel.cotangent, &args.kernel.tangent, "--tangent is for --mode fwd; give --cotangent")
+        }
     };
+    if !others.is_empty() {
+        return Err(Failure::Usage(why.into()));
+    }
     let seeds: Vec<(String, Data)> =
         seeds.iter().map(|item| setting(item, &disk)).collect::<Result<_, _>>()?;
     let along_x = groups[1..] == [1, 1];
     let root = KernelRoot { wrt: names(&args.wrt), along_x, ..KernelRoot::new(Symbol::new(entry), mode) };
     let lowered = finish(program.compile(Roots::Kernel(root)), args.format)?;
+    require_gradients(args, &lowered, || {
+        let root = KernelRoot::new(Symbol::new(entry), mode);
+        finish(program.compile(Roots::Kernel(root)), args.format)
+    })?;
     let mut params = set(&lowered, &args.set, &disk, args.format)?;
     make_shadows(&lowered, &mut params)?;
     let given = begin(&lowered, mode, seeds)?;
+    note_apart(&lowered, mode, args.format);
     for (name, data) in &given {
         seed(&lowered, &mut params, name, data)?;
     }
@@ -104,8 +116,60 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
     show(args.format, mode, &wanted, &params)
 }
 
+/// The names of parameters with a shadow.
+fn listed<'a>(shadows: impl Iterator<Item = &'a ShaderShadow>) -> String {
+    let names: Vec<&str> = shadows.map(|shadow| shadow.of.as_str()).collect();
+    if names.is_empty() { "none".to_string() } else { names.join(", ") }
+}
+
+/// Complains of parameters named with `--wrt` that have no gradient. `whole` gives the derivative with all gradients.
+fn require_gradients(
+    args: &Grad,
+    lowered: &Lowered,
+    whole: impl FnOnce() -> Result<Arc<Lowered>, Failure>,
+) -> Result<(), Failure> {
+    let has = |name: &&String| lowered.params.shadows.iter().any(|s| s.read && s.of == *name.as_str());
+    let Some(name) = args.wrt.iter().find(|name| !has(name)) else { return Ok(()) };
+    let whole = whole()?;
+    let these = listed(whole.params.shadows.iter().filter(|shadow| shadow.read));
+    Err(Failure::Usage(format!("`{name}` has no gradient in this kernel; these have: {these}")))
+}
+
+/// Says where the gradients of parameters go that have a place of their own for them.
+fn note_apart(lowered: &Lowered, mode: Mode, format: Format) {
+    let has_place = |ty: &Symbol| {
+        ["DiffBuffer<", "RWDiffBuffer<", "DiffTexture", "RWDiffTexture", "DiffTensorView"]
+            .iter()
+            .any(|start| ty.as_str().starts_with(start))
+    };
+    for param in lowered.params.globals.iter().filter(|param| param.ty.as_ref().is_some_and(has_place)) {
+        let ty = param.ty.map_or("", |ty| ty.as_str());
+        let (name, ty) = (param.name, ty.split('<').next().unwrap_or(ty));
+        let what = match mode {
+            Mode::Forward => "reads its tangent from",
+            Mode::Backward => "adds its gradient to",
+        };
+        note(&format!("`{name}` is a `{ty}`: the kernel {what} `{name}.diff`, which is not listed"), format);
+    }
+}
+
 /// What the shadows hold before the launch. If nothing is said, the only result has cotangent 1, or all parameters have tangent 1.
 fn begin(lowered: &Lowered, mode: Mode, seeds: Vec<(String, Data)>) -> Result<Vec<(String, Data)>, Failure> {
+    let seeded = |shadow: &&ShaderShadow| match mode {
+        Mode::Forward => shadow.read,
+        Mode::Backward => shadow.written,
+    };
+    if let Some((name, _)) = seeds.iter().find(|(name, _)| {
+        let shadow = lowered.params.shadows.iter().find(|shadow| shadow.of == **name);
+        shadow.is_some_and(|shadow| !seeded(&shadow))
+    }) {
+        let what = match mode {
+            Mode::Forward => "does not read",
+            Mode::Backward => "does not write",
+        };
+        let these = listed(lowered.params.shadows.iter().filter(seeded));
+        return Err(Failure::Usage(format!("the kernel {what} `{name}`; name one of these: {these}")));
+    }
     if !seeds.is_empty() {
         return Ok(seeds);
     }
@@ -177,7 +241,9 @@ pub fn check(args: &Gradcheck, entry: &str) -> Result<(), Failure> {
     let along_x = groups[1..] == [1, 1];
     let root = KernelRoot { along_x, ..KernelRoot::new(name, Mode::Backward) };
     let derived = finish(program.compile(Roots::Kernel(root)), format)?;
-    let given = set(&original, &args.set, &disk, format)?;
+    // Data has the types of the program, not those under which it is compared.
+    let plain = finish(program.compile(Roots::Entries(vec![name])), format)?;
+    let given = set(&plain, &args.set, &disk, format)?;
     let set = |lowered: &Lowered| {
         let mut params = Params::new(&lowered.module);
         params.turned = lowered.turned.clone();

@@ -86,7 +86,8 @@ impl Source {
             Some(Prefer::Checkpoint) => ir::Prefer::Checkpoint,
         };
         let threads = self.threads.as_deref().map(run::groups).transpose()?;
-        Ok(Options { conformances, prefer, threads, ..Options::default() })
+        let segments = self.checkpoint.unwrap_or_default();
+        Ok(Options { conformances, prefer, segments, budget: self.context, threads, ..Options::default() })
     }
 }
 

@@ -1,5 +1,6 @@
 //! `cotangent reflect`: prints what a host needs to call a program.
 
+use super::derivative_roots;
 use crate::args::{self, Reflect};
 use crate::output::print;
 use crate::report::{Failure, finish};
@@ -21,8 +22,9 @@ pub fn reflect(args: &Reflect) -> Result<(), Failure> {
     let mut request = args.source.request()?;
     request.options.target = Some(target);
     request.options.matrices = args.matrix_layout.into();
-    let roots = Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
     let program = Session::new(loader).program(&request);
+    let entries = || Roots::Entries(args.entry.iter().map(|name| Symbol::new(name)).collect());
+    let roots = derivative_roots::roots(&program, &args.derivative)?.unwrap_or_else(entries);
     let found = finish(program.reflect(roots, target), args.format)?;
     match args.format {
         args::Format::Text => print(&text(&found)),

@@ -19,7 +19,7 @@ use cotangent::jit::{self, Limits, Monitor, Native};
 use cotangent::runtime::{self, Launch, Params, Runner, Stopped};
 use cotangent::{Lowered, Roots, Session, Sources, Symbol};
 use progress::Progress;
-use stages::Stage;
+use stages::{Round, Stage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -40,7 +40,8 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     request.options.matrices = args.matrix_layout.into();
     let names = stages::names(args.entry.as_deref())?;
     let mut roots: Vec<Symbol> = Vec::new();
-    for name in names.iter().filter_map(|(name, _)| name.as_deref()).map(Symbol::new) {
+    let all = names.iter().flat_map(|round| &round.stages);
+    for name in all.filter_map(|(name, _)| name.as_deref()).map(Symbol::new) {
         if !roots.contains(&name) {
             roots.push(name);
         }
@@ -51,13 +52,13 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let program = session.program(&request);
     let lowered = finish(program.compile(Roots::Entries(roots)), args.format)?;
     let sources = program.sources();
-    let stages = stages::stages(&lowered.module, &lowered.entries, &names, &args.groups)?;
+    let rounds = stages::rounds(&lowered.module, &lowered.entries, &names, &args.groups)?;
     let mut params = Params::new(&lowered.module);
     params.turned = lowered.turned.clone();
     set_all(&mut params, &lowered, &sets, &loader, args.format)?;
     let prints = show::prints(args, &params)?;
     let saves = show::saves(args, &params)?;
-    let job = Job { args, sources: &sources, lowered: &lowered, stages };
+    let job = Job { args, sources: &sources, lowered: &lowered, rounds };
     let (params, done) = match args.backend {
         None | Some(Backend::Cpu) => job.natively(params)?,
         Some(Backend::Interpreter) => job.launch(&Arc::new(Interpreter::default()), params)?,
@@ -79,7 +80,7 @@ pub struct Job<'a> {
     pub args: &'a Run,
     pub sources: &'a Sources,
     pub lowered: &'a Lowered,
-    stages: Vec<Stage>,
+    rounds: Vec<Round<Stage>>,
 }
 
 /// What came of all launches.
@@ -106,7 +107,7 @@ impl Job<'_> {
         };
         let (native, monitor) = (Arc::new(native.clone()), native.monitor);
         let runner = self.loaded(&native, params)?;
-        for stage in &self.stages {
+        for stage in self.stages() {
             match native.prepare(runner.program(), stage.entry, self.limits(Duration::ZERO)) {
                 Err(runtime::Failure::Refused(refusal)) if self.args.backend.is_none() => {
                     note(&format!("the interpreter runs the program: {}", refusal.message), self.args.format);
@@ -160,8 +161,8 @@ impl Job<'_> {
         mut runner: Runner<B>,
         monitor: Option<Monitor>,
     ) -> Result<(Params, Done), Failure> {
-        let stages = self.stages.iter().map(|stage| (stage.name.as_str(), stage.times)).collect();
-        let progress = Progress { stages, begun: AtomicU64::new(0), monitor, format: self.args.format };
+        let progress =
+            Progress { rounds: &self.rounds, begun: AtomicU64::new(0), monitor, format: self.args.format };
         let mut done = Done::default();
         let ended: Result<Result<(), Stopped>, Failure> = progress.during(|| {
             for repetition in 0..self.args.repeat {
@@ -179,8 +180,7 @@ impl Job<'_> {
             Ok(()) => {}
             Err(stopped) if stopped.trap == Trap::Interrupted => {
                 done.is_interrupted = true;
-                let (begun, total) =
-                    (progress.begun.load(Relaxed), self.stages.iter().map(|s| s.times).sum::<u64>());
+                let (begun, total) = (progress.begun.load(Relaxed), self.launches());
                 let text = format!("interrupted in `{}`, launch {begun} of {total}", stopped.func);
                 note(&format!("{text}; the results are those so far"), self.args.format);
             }
@@ -199,7 +199,8 @@ impl Job<'_> {
         done: &mut Done,
     ) -> Result<Result<(), Stopped>, Failure> {
         let (start, mut seconds) = (Instant::now(), 0.0);
-        for stage in &self.stages {
+        let rounds = self.rounds.iter().flat_map(|round| (0..round.times).map(move |_| round));
+        for stage in rounds.flat_map(|round| &round.stages) {
             for _ in 0..stage.times {
                 progress.begun.fetch_add(1, Relaxed);
                 let launched = runner.launch_id(stage.entry, stage.groups, self.limits(start.elapsed()));
@@ -246,11 +247,24 @@ impl Job<'_> {
     /// How many threads all launches have together.
     fn threads(&self) -> f64 {
         let count = |sizes: [u32; 3]| sizes.iter().map(|n| f64::from(*n)).product::<f64>();
-        let of = |stage: &Stage| {
-            let entry = self.lowered.module.funcs[stage.entry].entry.as_ref();
-            stage.times as f64 * count(stage.groups) * entry.map_or(1.0, |entry| count(entry.threads))
+        let of = |round: &Round<Stage>| {
+            let of = |stage: &Stage| {
+                let entry = self.lowered.module.funcs[stage.entry].entry.as_ref();
+                stage.times as f64 * count(stage.groups) * entry.map_or(1.0, |entry| count(entry.threads))
+            };
+            round.times as f64 * round.stages.iter().map(of).sum::<f64>()
         };
-        self.stages.iter().map(of).sum()
+        self.rounds.iter().map(of).sum()
+    }
+
+    /// All stages, each once.
+    fn stages(&self) -> impl Iterator<Item = &Stage> {
+        self.rounds.iter().flat_map(|round| &round.stages)
+    }
+
+    /// How many launches a repetition has.
+    fn launches(&self) -> u64 {
+        self.rounds.iter().map(Round::launches).sum()
     }
 
     fn failed(&self, failure: runtime::Failure) -> Failure {

@@ -110,8 +110,12 @@ impl Known<'_> {
             return Ok(item.into());
         }
         let numbers = list.unwrap_or(value).trim();
-        if !numbers.is_empty() && numbers.split(',').any(|word| Number::parse(word).is_none()) {
-            return Ok(item.into());
+        let mut words = numbers.split(',').map(str::trim);
+        if let Some(word) = words.find(|word| Number::parse(word).is_none()).filter(|_| !numbers.is_empty()) {
+            return match list {
+                Some(_) => Err(Failure::Usage(format!("`{word}` in the list for `{name}` is not a number"))),
+                None => Ok(item.into()),
+            };
         }
         match (list, self.scalar(name)) {
             (Some(_), Some(scalar)) => Ok(format!("{name}={scalar}[{numbers}]").into()),

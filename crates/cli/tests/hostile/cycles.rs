@@ -120,6 +120,33 @@ fn instances_without_end() {
     ]);
 }
 
+// A plain function is called on what they return, so that the checker asks whether that carries a derivative.
+#[test]
+fn functions_that_call_each_other() {
+    let next = |i: usize| (i + 1) % 60;
+    let calls = each(60, |i| {
+        let (i, next) = (i, next(i));
+        format!(
+            "[Differentiable] float g{i}(int n) {{ return n == 0 ? 1 : g{next}(n - 1) + g{next}(n - 2) + g0(n - 1) + g{}(0); }}\n",
+            i / 2
+        )
+    });
+    survived(&[(
+        "cycle",
+        format!("float plain(float x) {{ return x * x; }}\n{calls}{}", body("x = plain(g0(2)) * x;")),
+    )]);
+}
+
+#[test]
+fn nested_derivatives() {
+    for result in ["float f2(float x) { return x * x; }", "void f2(inout float x) { x = x * x; }"] {
+        let times = 12;
+        let pair = format!("{}float{} p", "DifferentialPair<".repeat(times), ">".repeat(times));
+        let call = format!("{}f2{}(p)", "fwd_diff(".repeat(times), ")".repeat(times));
+        survived(&[("nested", format!("[Differentiable] {result}\n{}", body(&format!("{pair}; {call};"))))]);
+    }
+}
+
 // Each link needs the one before twice, so that what the last stands for has 2^40 parts or more.
 #[test]
 fn doubling() {

@@ -39,6 +39,23 @@ fn bodies() {
     ]);
 }
 
+// Deferred statements are repeated at every exit, and so is what they defer.
+#[test]
+fn deferred_statements() {
+    let defers = |n: usize| each(n, |i| format!("defer x += {i}.0; "));
+    let exits = |n: usize| each(n, |i| format!("if (x == {i}.0) return 1.0; "));
+    let nested = |n: usize| {
+        let inside = each(n, |_| "for (int i = 0; i < 3; i++) { defer { ".into());
+        format!("{inside} x += 1.0; {}", "} if (x > 1) continue; if (x > 2) break; }".repeat(n))
+    };
+    taken(&[
+        ("many", body(&defers(2000))),
+        ("some of both", body(&format!("{}{}", defers(50), exits(50)))),
+        ("nested a little", body(&nested(3))),
+    ]);
+    survived(&[("many of both", body(&format!("{}{}", defers(500), exits(500))))]);
+}
+
 #[test]
 fn programs() {
     let function =

@@ -1,5 +1,5 @@
-//! Input made to hurt: every command ends in time and memory with a result or a diagnostic, never by a panic, an
-//! overflowing stack or a signal.
+//! Hostile input: the commands in `COMMANDS` end within limits on time and memory with a result or a diagnostic, never by a
+//! panic, an overflowing stack or a signal.
 //!
 //! Each case is a program. It is checked, compiled to WGSL and C++, run and differentiated, each in a process of its own under
 //! limits on its time and memory that the shell sets. [`taken`] asks that the program be accepted; all others may be

@@ -23,6 +23,42 @@ fn arrays() {
     ]);
 }
 
+// They are written at run time, so that they cannot be folded.
+#[test]
+fn arrays_that_are_filled() {
+    let fill = "for (int i = 0; i < 300000000; i++) a[i] = x; x = a[(int)x];";
+    survived(&[
+        ("local", body(&format!("float a[300000000]; {fill}"))),
+        ("two", body("int a[100000000], b[100000000]; a[(int)x] = 1; b[a[(int)x + 1]] = 2; x = b[(int)x];")),
+        ("static", format!("static float a[300000000];\n{}", body(fill))),
+        ("shared", format!("groupshared float a[300000000];\n{}", body(fill))),
+        (
+            "recursive",
+            format!(
+                "[noinline] float g(float x, int n) {{ float a[1000000]; a[n] = x; return n > 0 ? g(a[n], n - 1) + a[n / 2] : x; }}\n{}",
+                body("x = g(x, 5000);")
+            ),
+        ),
+    ]);
+}
+
+#[test]
+fn arrays_of_resources() {
+    let read = "x = t[(int)x].Load(int3(0, 0, 0)).x;";
+    survived(&[
+        ("textures", format!("Texture2D t[0x7fffffff];\n{}", body(read))),
+        (
+            "in structures",
+            format!(
+                "struct S {{ Texture2D t[1000]; }}\nS s[1000][1000];\n{}",
+                body("x = s[1][2].t[3].Load(int3(0, 0, 0)).x;")
+            ),
+        ),
+        ("unused", format!("Texture2D t[0x7fffffff];\nSamplerState s[65536][65536];\n{}", body(""))),
+        ("many", format!("Texture2D t[16000];\n{}", body(read))),
+    ]);
+}
+
 #[test]
 fn types() {
     survived(&[

@@ -56,6 +56,7 @@ fn mark_block(block: &mut Block, marker: &mut dyn FnMut(u32) -> Statement) {
 }
 
 /// Marks the blocks of a statement; whether it has any.
+#[expect(clippy::wildcard_enum_match_arm, reason = "naga adds variants")]
 fn mark_inner(statement: &mut Statement, marker: &mut dyn FnMut(u32) -> Statement) -> bool {
     match statement {
         Statement::Block(block) => mark_block(block, marker),

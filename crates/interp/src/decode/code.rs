@@ -76,6 +76,8 @@ pub(crate) struct Decoded {
     pub(crate) inputs: Vec<Option<Slot>>,
     /// The size of a frame.
     pub(crate) slots: usize,
+    /// How many elements the arrays that it makes have.
+    pub(crate) elements: u64,
     /// Its loops, each after those around it. Loops without a count are listed only if iterations are counted.
     pub(crate) loops: Vec<Rounds>,
 }

@@ -6,6 +6,7 @@ mod control;
 
 pub(crate) use code::{Arg, Code, Decoded, Level, Rounds, Slot};
 
+use crate::aggregate::array_elements;
 use crate::layout::Layouts;
 use crate::lifetimes::Lifetimes;
 use crate::take_part::moves_out;
@@ -60,6 +61,18 @@ pub(crate) fn decode(module: &Module, func: &Func, layouts: &Layouts, counts: bo
     decoder.finish(inputs)
 }
 
+/// How many elements the arrays have that a function makes. What it changes or hands on is made elsewhere.
+fn elements(module: &Module, func: &Func) -> u64 {
+    let mut sum = 0u64;
+    func.walk(func.body, &mut |inst| {
+        let InstData { op, results, .. } = &func.insts[inst];
+        if let (Op::Zero | Op::Undef | Op::Splat | Op::Load(_), [result]) = (op, &results[..]) {
+            sum = sum.saturating_add(array_elements(&module.types, func.ty(*result)));
+        }
+    });
+    sum
+}
+
 struct Decoder<'a> {
     module: &'a Module,
     func: &'a Func,
@@ -110,6 +123,7 @@ impl Decoder<'_> {
             spans: self.spans,
             inputs,
             slots: self.next_slot as usize,
+            elements: elements(self.module, self.func),
             loops: self.rounds,
         }
     }
@@ -276,9 +290,10 @@ impl Decoder<'_> {
             let bytes = if in_memory { self.layouts.part(types, ty, step.known()) } else { 0 };
             let (arity, array) =
                 (types.arity(ty), matches!(types.get(ty), Type::Array(..) | Type::Buffer(..)));
-            let part = match types.get(ty) {
-                Type::Buffer(elem, _) => Some(elem),
-                _ => types.part(ty, step.known()),
+            let part = if let Type::Buffer(elem, _) = types.get(ty) {
+                Some(elem)
+            } else {
+                types.part(ty, step.known())
             };
             ty = part.expect("the path fits the type");
             Level { step, arity, array, bytes }

@@ -132,8 +132,8 @@ pub fn bind(types: &Types, params: &ShaderParams, target: Target, matrices: Matr
     Bindings { target, block, params: bound, entries }
 }
 
-/// What each parameter asks for and gets, reserved. What is asked for this very target comes first, and is given even if
-/// another has it: then the target says so. A register that is taken over from Direct3D is not worth that.
+/// What each parameter asks for and gets, reserved. Bindings written for this target are reserved first, even if two parameters
+/// have the same one; the target reports that. Direct3D registers are reserved only if they are free.
 fn wishes(placer: &Placer<'_>, params: &[ShaderParam], free: &mut Allocator) -> Vec<Vec<Slot>> {
     let mut wishes: Vec<Vec<Slot>> = params.iter().map(|param| placer.wished(param)).collect();
     for taken_over in [false, true] {

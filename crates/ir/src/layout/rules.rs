@@ -117,6 +117,10 @@ impl Rules {
         let offset = match types.get(ty) {
             Type::Struct(id) => {
                 let def = types.struct_def(id);
+                // What a sum holds may be any of its members.
+                if !def.ids.is_empty() {
+                    return None;
+                }
                 let mut end = Measure::EMPTY;
                 let mut at = 0;
                 for (i, field) in def.fields[..=index as usize].iter().enumerate() {
@@ -212,6 +216,9 @@ impl Rules {
             Type::Vector(s, n) => self.vector(s, n),
             Type::Matrix(s, r, c) => self.matrix(s, r, c),
             Type::Array(elem, n) => self.array(self.measure(types, elem, least), n),
+            Type::Struct(id) if !types.struct_def(id).ids.is_empty() => {
+                self.sum(types, types.struct_def(id), least)
+            }
             Type::Struct(id) => {
                 let def = types.struct_def(id);
                 let all = def.fields.iter().enumerate().fold(Measure::EMPTY, |all, (i, field)| {
@@ -231,7 +238,7 @@ impl Rules {
     /// Where the host sees a sum, it is words whose number does not depend on the target; elsewhere nobody asks for its bytes.
     fn sum(self, types: &Types, def: &StructDef, least: u64) -> Measure {
         let largest = |rules: Rules| {
-            let members = def.fields.iter().map(|f| rules.measure(types, f.ty, least));
+            let members = def.members().iter().map(|f| rules.measure(types, f.ty, least));
             members.fold(Measure::EMPTY, Measure::or)
         };
         if def.ids.is_empty() {

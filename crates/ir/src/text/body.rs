@@ -6,7 +6,7 @@ use crate::texture::Sampling;
 use crate::wave::Wave;
 use crate::{
     Atomic, AtomicKind, Barrier, Const, Control, DiffCall, Func, Inst, LinCall, LoopInfo, Mask, Memory, Op,
-    Path, Region, Screen, Step, Trap, Ty, Unroll, Value,
+    Path, Region, Screen, Segments, Step, Trap, Ty, Unroll, Value,
 };
 use cotangent_base::{EntitySet, Map, Scalar, Span, Symbol};
 use smallvec::SmallVec;
@@ -275,12 +275,26 @@ impl<'a> Body<'_, 'a> {
                 self.p.expect("(")?;
                 info.unroll = self.p.choice(&[("force", Unroll::Force), ("never", Unroll::Never)])?;
                 self.p.expect(")")?;
+            } else if self.p.eat_word("segments") {
+                self.p.expect("(")?;
+                info.segments = self.segments()?;
+                self.p.expect(")")?;
             } else if self.p.eat_word("rev") {
                 info.reversed = true;
             } else {
                 return Ok(info);
             }
         }
+    }
+
+    fn segments(&mut self) -> Parsed<Segments> {
+        for (word, segments) in [("whole", Segments::Whole), ("sqrt", Segments::Sqrt), ("log", Segments::Log)]
+        {
+            if self.p.eat_word(word) {
+                return Ok(segments);
+            }
+        }
+        Ok(Segments::Of(self.p.number()?))
     }
 
     /// The regions of an instruction that has some.

@@ -109,7 +109,11 @@ impl<'a> Parser<'a> {
                 }
                 "held_result" => func.diff.held_result = true,
                 "prefer" => {
-                    let choices = [("recompute", Prefer::Recompute), ("checkpoint", Prefer::Checkpoint)];
+                    let choices = [
+                        ("recompute", Prefer::Recompute),
+                        ("checkpoint", Prefer::Checkpoint),
+                        ("rerun", Prefer::Rerun),
+                    ];
                     func.diff.prefer = self.in_parens(|p| p.choice(&choices))?;
                 }
                 "inline" => {

@@ -45,7 +45,7 @@
 //! param    = marker? ('out' name | 'inout'? name? value) ':' type
 //! marker   = 'no_diff' | 'diff'                             where the type does not say it
 //! attribute= 'differentiable' '(' mode ')' | ('rule' | 'forward' | 'backward' | 'substitute') '(' @name ')'
-//!          | 'constant' | 'prefer' '(' ('recompute' | 'checkpoint') ')' | 'inline' '(' ('early' | 'never') ')'
+//!          | 'constant' | 'prefer' '(' ('recompute' | 'checkpoint' | 'rerun') ')' | 'inline' '(' ('early' | 'never') ')'
 //!          | 'apply' '(' @name @name ')'
 //!          | 'entry' '(' n ',' n ',' n ')' ('(' system,* ')')? | 'request' '(' mode @name ')'
 //! type     = 'unit' | 'f32' | 'f32x3' | 'f32x2x3' | '[' type ';' n ']' | $name
@@ -66,6 +66,7 @@
 //!          | name value,*                                    all others
 //! path     = '[' (n | value),* ']'       mask = '[' ('d' | '_'),* ']'       args = '(' (value ':' type),* ')'
 //! loop     = 'max_iters' '(' n ')' | 'unroll' '(' ('force' | 'never') ')' | 'rev'
+//!          | 'segments' '(' ('whole' | 'sqrt' | 'log' | n) ')'
 //! literal  = 'true' | 'false' | integer | float 'd'?
 //! ```
 //! A float literal is rounded to its type unless it ends in `d`; `inf`, `-inf`, `nan` and `nan.` with sixteen

@@ -150,12 +150,12 @@ impl Parser<'_> {
             Ok(StructField { name, ty: p.ty()? })
         })?;
         self.module.types.set_fields(id, fields);
-        if self.module.types.struct_def(id).sum && self.eat_word("ids") {
+        if self.eat_word("ids") {
             self.expect("(")?;
             let ids = self.list(")", Self::number)?;
             self.module.types.set_ids(id, ids);
         }
-        if self.module.types.struct_def(id).sum && self.eat_word("room") {
+        if self.eat_word("room") {
             self.expect("(")?;
             let room = self.number()?;
             self.expect(")")?;

@@ -12,7 +12,7 @@ pub(super) fn check(module: &Module) -> Check {
     for (id, def) in module.types.structs() {
         ensure!(!contains(module, id, id, &mut Set::default()), "structure ${} contains itself", def.name);
         ensure!(
-            def.ids.is_empty() || (def.sum && def.ids.len() == def.fields.len()),
+            def.ids.is_empty() || def.ids.len() == def.members().len(),
             "the members of ${} have other numbers of numbers",
             def.name
         );
@@ -36,8 +36,8 @@ pub(super) fn check(module: &Module) -> Check {
 
 /// Whether a definition is that of a sum whose members take no more bytes than `room`, where they have bytes at all.
 fn fits(module: &Module, def: &StructDef, room: u32) -> bool {
-    let mut sizes = def.fields.iter().filter_map(|f| Rules::HELD.layout(&module.types, f.ty));
-    def.sum && sizes.all(|layout| layout.size <= room)
+    let mut sizes = def.members().iter().filter_map(|f| Rules::HELD.layout(&module.types, f.ty));
+    (def.sum || !def.ids.is_empty()) && sizes.all(|layout| layout.size <= room)
 }
 
 /// Whether `inner` is among the structures that `outer` holds by value.

@@ -2,6 +2,7 @@
 
 use super::value::{Leaf, Leaves, Repr};
 use super::{LEAF_BYTES, Lanes};
+use crate::aggregate::product;
 use crate::compile::Result;
 use cotangent_base::Scalar;
 use cotangent_ir::{InstData, Math, Path, Step, Ty, Type, Value};
@@ -92,7 +93,9 @@ impl Lanes<'_, '_, '_> {
                 let leaves = self.part_of(&leaves, ty, &path.0, &data.operands[1..])?;
                 self.set(result, leaves)
             }
-            repr => self.extract_memory(repr, ty, path, &data.operands[1..], result),
+            repr @ (Repr::Memory(_) | Repr::Shared(_)) => {
+                self.extract_memory(repr, ty, path, &data.operands[1..], result)
+            }
         }
     }
 
@@ -143,7 +146,7 @@ impl Lanes<'_, '_, '_> {
         match index {
             // It has 64 bits.
             Leaf::One(index) => Leaf::One(self.body.is_const(index, number.into())),
-            index => {
+            Leaf::Next(..) | Leaf::Each(_) => {
                 let index = self.vector(index, Scalar::U32);
                 let number = self.ints(number as i32);
                 Leaf::Each(index.map(|part| self.body.b.ins().icmp(IntCC::Equal, part, number)))
@@ -166,7 +169,9 @@ impl Lanes<'_, '_, '_> {
                 self.put(&mut leaves, ty, &path.0, indices, &new, adds)?;
                 self.set(result, leaves)
             }
-            repr => self.insert_memory(repr, part, result, path, indices, adds),
+            repr @ (Repr::Memory(_) | Repr::Shared(_)) => {
+                self.insert_memory(repr, part, result, path, indices, adds)
+            }
         }
     }
 
@@ -217,13 +222,13 @@ impl Lanes<'_, '_, '_> {
 
     /// Refuses values of interface type that come from outside, and those in memory.
     pub(super) fn without_unknown(&self, sum: Value) -> Result<()> {
-        match self.body.ty(sum) {
-            Type::Sum(id)
-                if self.body.c.module.types.struct_def(id).ids.is_empty() && !self.in_memory(sum) =>
-            {
-                Ok(())
-            }
-            _ => self.refuse("values of interface type from outside, or in memory"),
+        if let Type::Sum(id) = self.body.ty(sum)
+            && self.body.c.module.types.struct_def(id).ids.is_empty()
+            && !self.in_memory(sum)
+        {
+            Ok(())
+        } else {
+            self.refuse("values of interface type from outside, or in memory")
         }
     }
 
@@ -256,26 +261,11 @@ impl Lanes<'_, '_, '_> {
 
     // Products.
 
-    /// A product of a `rows x k` and a `k x columns` matrix. Sums are made from the first product to the last.
-    pub(super) fn product(&mut self, data: &InstData, (rows, columns): (usize, usize)) -> Result<Leaves> {
+    /// A product of matrices or vectors of that extent.
+    pub(super) fn product(&mut self, data: &InstData, extent: (usize, usize)) -> Result<Leaves> {
         let scalar = self.body.scalar_of(data.operands[0]);
         let (a, b) = (self.leaves(data.operands[0]), self.leaves(data.operands[1]));
-        let k = a.len() / rows;
-        let mut elements = Leaves::new();
-        for row in 0..rows {
-            for column in 0..columns {
-                let mut sum = None;
-                for i in 0..k {
-                    let term = self.math(Math::Mul, scalar, &[a[row * k + i], b[i * columns + column]])?;
-                    sum = Some(match sum {
-                        None => term,
-                        Some(sum) => self.math(Math::Add, scalar, &[sum, term])?,
-                    });
-                }
-                elements.extend(sum);
-            }
-        }
-        Ok(elements)
+        Ok(product((&a, &b), extent, &mut |op, x| self.math(op, scalar, &x))?.into())
     }
 
     pub(super) fn transpose(&mut self, data: &InstData) -> Leaves {

@@ -7,7 +7,7 @@ use super::value::{Leaf, Mask, Vector};
 use super::{Lanes, MOST_INSTS, MOST_INSTS_FOR_SPEED, PARTS};
 use crate::compile::{LaneChoice, Result};
 use cotangent_base::Scalar;
-use cotangent_ir::{Control, Effect, Exit, Inst, InstData, Math, Op, Region, Value};
+use cotangent_ir::{Control, Effect, Exit, Inst, InstData, Math, Op, Region, Value, op_group};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Type as Native, Value as Reg, types};
 use cranelift_frontend::Switch;
@@ -76,7 +76,11 @@ impl Lanes<'_, '_, '_> {
 
     pub(super) fn region(&mut self, region: Region, to: &Yield) -> Result<()> {
         let known = self.ranges.len();
+        let constants = self.enter_constants(matches!(to, Yield::Round | Yield::Verdict(_)));
+        let settled = self.settled.enter();
         self.instructions(region, to)?;
+        self.settled.leave(settled);
+        self.leave_constants(constants);
         self.ranges.truncate(known);
         Ok(())
     }
@@ -121,7 +125,14 @@ impl Lanes<'_, '_, '_> {
         match data.op.control() {
             _ if self.is_masked(inst) => self.masked_loop(inst, data)?,
             Control::For(info) => self.for_loop(data, info)?,
-            _ => self.while_loop(data)?,
+            Control::Plain
+            | Control::Call(_)
+            | Control::DiffCall(_)
+            | Control::LinCall(_)
+            | Control::If
+            | Control::Switch(_)
+            | Control::While(_)
+            | Control::Exit(_) => self.while_loop(data)?,
         }
         self.loop_blocks = before;
         Ok(())
@@ -190,7 +201,9 @@ impl Lanes<'_, '_, '_> {
                 Yield::Verdict(block) => {
                     let verdict = match self.leaf(data.operands[0]) {
                         Leaf::One(reg) if !self.varies(data.operands[0]) => vec![reg],
-                        leaf => self.vector(leaf, Scalar::Bool).to_vec(),
+                        leaf @ (Leaf::One(_) | Leaf::Next(..) | Leaf::Each(_)) => {
+                            self.vector(leaf, Scalar::Bool).to_vec()
+                        }
                     };
                     self.body.jump(block, &verdict);
                     Ok(())
@@ -326,9 +339,10 @@ impl Lanes<'_, '_, '_> {
         let mut rest = self.mask_vector(self.mask);
         let mut arms = Vec::new();
         for case in cases {
-            let case = match scalar {
-                Scalar::Bool => self.ints(-((*case & 1) as i32)),
-                _ => self.ints(*case as i32),
+            let case = if scalar == Scalar::Bool {
+                self.ints(-((*case & 1) as i32))
+            } else {
+                self.ints(*case as i32)
             };
             let here = selector.map(|part| self.body.b.ins().icmp(IntCC::Equal, part, case));
             arms.push(self.and(rest, here));
@@ -410,7 +424,7 @@ impl Lanes<'_, '_, '_> {
             cost += match data.op {
                 Op::Math(math) if is_long(math) => 2 * CHEAP,
                 Op::Math(_) | Op::Select | Op::Convert => leaves,
-                _ => 0,
+                op_group!(plain | call | control | exit) => 0,
             };
         }
         false

@@ -9,7 +9,7 @@
 //! - A loop that lanes leave apart runs as long as the last lane needs.
 
 use super::{LANES, Lanes, PARTS};
-use cotangent_ir::{InstData, Op};
+use cotangent_ir::{InstData, Op, op_group};
 
 /// How many iterations a loop is taken to have.
 const ITERATIONS: f64 = 8.0;
@@ -79,7 +79,7 @@ impl Lanes<'_, '_, '_> {
             Op::Math(_) | Op::Select | Op::Convert | Op::Load(_) | Op::Store(_) => leaves,
             Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) if data.operands.len() > 1 => leaves,
             Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat => 2 * leaves,
-            _ => 0,
+            op_group!(plain | call | control | exit) => 0,
         } as f64;
         let varies = data.results.first().is_none_or(|result| self.varies(*result));
         let vectors = if varies { PARTS as f64 } else { 1.0 };

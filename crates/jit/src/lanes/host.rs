@@ -31,6 +31,19 @@ pub(super) enum Access {
     Each(Vec<Reg>),
 }
 
+/// The memory of a buffer.
+#[derive(Clone, Copy)]
+struct Memory {
+    /// Its address, or that of other memory if the buffer is empty.
+    base: Reg,
+    /// Its address, if the buffer is not empty.
+    given: Reg,
+    len: Reg,
+    elem: Ty,
+    /// The size of an element.
+    stride: i64,
+}
+
 /// An element of a buffer whose index is in a row, not checked yet.
 struct Row {
     first: Reg,
@@ -56,9 +69,8 @@ impl Lanes<'_, '_, '_> {
         self.copy_repr(to, Repr::Shared(address), ty)
     }
 
-    /// The memory of a buffer: its address, which is that of other memory if the buffer is empty, its length, and the size of an
-    /// element.
-    fn buffer(&mut self, handle: Value) -> Result<(Reg, Reg, Ty, i64)> {
+    /// The memory of a buffer.
+    fn buffer(&mut self, handle: Value) -> Result<Memory> {
         let Type::Buffer(elem, _) = self.body.ty(handle) else { return self.refuse("pointers") };
         let Leaf::One(number) = self.leaf(handle) else { return self.refuse("handles that vary") };
         let is_known = matches!(self.body.func.op(handle), Some(Op::Global(_)));
@@ -70,12 +82,12 @@ impl Lanes<'_, '_, '_> {
         let (Some(stride), true) = (stride, self.body.c.shapes.shape(elem).plain) else {
             return self.refuse("values of interface type in memory");
         };
-        let base = self.body.table(number, types::I64, 0);
+        let given = self.body.table(number, types::I64, 0);
         let len = self.body.table(number, types::I64, at::ENTRY_LEN);
         let scratch = self.body.arena_address(self.scratch);
         let is_empty = self.body.is_const(len, 0);
-        let base = self.body.b.ins().select(is_empty, scratch, base);
-        Ok((base, len, elem, stride))
+        let base = self.body.b.ins().select(is_empty, scratch, given);
+        Ok(Memory { base, given, len, elem, stride })
     }
 
     /// The index of an element: checked, unless it is in a row.
@@ -95,23 +107,29 @@ impl Lanes<'_, '_, '_> {
                 self.body.stop_if(is_outside, cotangent_ir::Trap::OutOfBounds, Some((index, len)));
                 Ok(Ok(Leaf::One(index)))
             }
-            Step::Index => match self.leaf(indices[0]) {
-                Leaf::Next(first, step) => {
+            Step::Index => {
+                if let Leaf::Next(first, step) = self.leaf(indices[0]) {
                     let scalar = self.body.scalar_of(indices[0]);
                     Ok(Err(Row { first, step, scalar }))
+                } else {
+                    Ok(Ok(self.checked(indices[0], len)?))
                 }
-                _ => Ok(Ok(self.checked(indices[0], len)?)),
-            },
+            }
         }
     }
 
-    /// Whether all indices in a row are inside, and the first in 64 bits.
-    fn row_inside(&mut self, row: &Row, len: Reg) -> (Reg, Reg) {
+    /// Whether some index in a row may be outside, and the first in 64 bits.
+    fn row_outside(&mut self, row: &Row, len: Reg) -> (Reg, Reg) {
         let first = self.body.extended(row.first, row.scalar);
         let last = self.body.add_const(first, i64::from(row.step) * (LANES as i64 - 1));
-        let begins = self.body.b.ins().icmp(IntCC::UnsignedLessThan, first, len);
-        let ends = self.body.b.ins().icmp(IntCC::UnsignedLessThan, last, len);
-        (self.body.b.ins().band(begins, ends), first)
+        let outside = IntCC::UnsignedGreaterThanOrEqual;
+        let ends = self.body.b.ins().icmp(outside, last, len);
+        if !row.scalar.is_signed() {
+            // The first is less than the last.
+            return (ends, first);
+        }
+        let begins = self.body.b.ins().icmp(outside, first, len);
+        (self.body.b.ins().bor(begins, ends), first)
     }
 
     /// The address of an element.
@@ -204,7 +222,7 @@ impl Lanes<'_, '_, '_> {
     pub(super) fn load(&mut self, data: &InstData, path: &Path) -> Result<()> {
         let (handle, indices, result) = (data.operands[0], &data.operands[1..], data.results[0]);
         self.note_load(handle, indices)?;
-        let (base, len, elem, stride) = self.buffer(handle)?;
+        let Memory { base, given, len, elem, stride } = self.buffer(handle)?;
         let rest = &indices[usize::from(path.0[0] == Step::Index)..];
         match self.element(path, indices, len)? {
             Ok(index) => {
@@ -223,8 +241,8 @@ impl Lanes<'_, '_, '_> {
                 let types: Vec<_> = scalars.iter().flat_map(|scalar| [native(*scalar); PARTS]).collect();
                 let (fast, slow) = (self.body.b.create_block(), self.body.b.create_block());
                 let end = self.body.block_with(&types);
-                let (is_inside, first) = self.row_inside(&row, len);
-                self.body.b.ins().brif(is_inside, fast, &[], slow, &[]);
+                let (is_outside, first) = self.row_outside(&row, len);
+                self.body.b.ins().brif(is_outside, slow, &[], fast, &[]);
                 self.body.b.switch_to_block(slow);
                 self.body.b.set_cold_block(slow);
                 let weight = self.cost.enter_cold();
@@ -243,7 +261,7 @@ impl Lanes<'_, '_, '_> {
                 self.cost.leave(weight);
                 self.body.b.switch_to_block(fast);
                 let at = self.body.mul_const(first, stride);
-                let address = self.body.b.ins().iadd(base, at);
+                let address = self.body.b.ins().iadd(given, at);
                 let access = Access::Row(address, stride * i64::from(row.step));
                 self.load_part(access, elem, &path.0[1..], rest, end)?;
                 self.body.b.switch_to_block(end);
@@ -305,7 +323,9 @@ impl Lanes<'_, '_, '_> {
         for ((kind, offset), scalar) in kinds.iter().zip(scalars) {
             leaves.push(Leaf::Each(match access {
                 Access::Row(address, 4) if scalar != Scalar::Bool => self.load_row(*address, *offset, scalar),
-                access => self.load_each(access, *kind, *offset, scalar)?,
+                Access::One(_) | Access::Row(..) | Access::Each(_) => {
+                    self.load_each(access, *kind, *offset, scalar)?
+                }
             }));
         }
         Ok(leaves)
@@ -342,7 +362,7 @@ impl Lanes<'_, '_, '_> {
     pub(super) fn store(&mut self, data: &InstData, path: &Path) -> Result<()> {
         let (handle, value, indices) = (data.operands[0], data.operands[1], &data.operands[2..]);
         self.note_store(handle, indices)?;
-        let (base, len, elem, stride) = self.buffer(handle)?;
+        let Memory { base, given, len, elem, stride } = self.buffer(handle)?;
         let rest = &indices[usize::from(path.0[0] == Step::Index)..];
         let leaves = self.stored_leaves(value)?;
         match self.element(path, indices, len)? {
@@ -354,8 +374,8 @@ impl Lanes<'_, '_, '_> {
             Err(row) => {
                 let (fast, slow) = (self.body.b.create_block(), self.body.b.create_block());
                 let end = self.body.b.create_block();
-                let (is_inside, first) = self.row_inside(&row, len);
-                self.body.b.ins().brif(is_inside, fast, &[], slow, &[]);
+                let (is_outside, first) = self.row_outside(&row, len);
+                self.body.b.ins().brif(is_outside, slow, &[], fast, &[]);
                 self.body.b.switch_to_block(slow);
                 self.body.b.set_cold_block(slow);
                 let weight = self.cost.enter_cold();
@@ -375,7 +395,7 @@ impl Lanes<'_, '_, '_> {
                 self.body.b.ins().jump(end, &[]);
                 self.body.b.switch_to_block(fast);
                 let at = self.body.mul_const(first, stride);
-                let address = self.body.b.ins().iadd(base, at);
+                let address = self.body.b.ins().iadd(given, at);
                 let access = Access::Row(address, stride * i64::from(row.step));
                 let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
                 self.write(&access, ty, &leaves)?;
@@ -390,6 +410,7 @@ impl Lanes<'_, '_, '_> {
     fn stored_leaves(&mut self, value: Value) -> Result<Leaves> {
         if !self.in_memory(value) {
             let leaves = self.leaves(value);
+            self.settle(value);
             return self.canonical_leaves(value, leaves);
         }
         let ty = self.ty(value);
@@ -490,7 +511,7 @@ impl Lanes<'_, '_, '_> {
         let count = atomic.kind.values();
         let (values, indices) = data.operands[1..].split_at(count);
         self.note_atomic(data, atomic, indices)?;
-        let (base, len, elem, stride) = self.buffer(data.operands[0])?;
+        let Memory { base, len, elem, stride, .. } = self.buffer(data.operands[0])?;
         let rest = &indices[usize::from(atomic.path.0[0] == Step::Index)..];
         let index = match self.element(&atomic.path, indices, len)? {
             Ok(index) => index,

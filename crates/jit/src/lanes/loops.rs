@@ -1,20 +1,24 @@
 //! Loops in lanes.
 //!
-//! A branch or loop that lanes go through together is emitted as in scalar code. A loop is *masked* if lanes leave it in
-//! different iterations, or go on to the next iteration along different ways:
+//! A branch or loop that lanes go through together is emitted as in scalar code. If the number of iterations is a constant, the loop
+//! asks at its end whether there is another; a loop of few iterations is [unrolled](super::unroll).
+//!
+//! A loop is *masked* if lanes leave it in different iterations, or go on to the next iteration along different ways:
 //!
 //! ```text
-//!        carried = init; results = 0; here = mask
+//!        carried = init; here = mask
 //! head:  ..condition, under `here`..
-//!        results = carried where the condition failed
 //!        here = lanes for which it held
 //!        any here? body : end
 //! body:  next = none
 //!        ..body, under `here`..            an exit to the next iteration: carried = values, next |= lanes
-//!                                          an exit from the loop: results = values
+//!                                          an exit from the loop: carried = values
 //! next:  here = next; any here? head : end
-//! end:
+//! end:   results = carried
 //! ```
+//!
+//! What a lane carries does not change once it has left. Only a result that varies though what is carried is uniform, as a count of
+//! iterations, has variables of its own.
 //!
 //! A reversed loop whose count varies ends for all lanes together: lanes with fewer iterations begin later. So its counter is the same in
 //! all lanes, and what the loop before it has kept for an iteration is read by vector accesses.
@@ -61,7 +65,8 @@ impl Lanes<'_, '_, '_> {
         let verdict = self.body.b.block_params(decided)[0];
         self.take(&args, &given)?;
         let over = self.body.b.create_block();
-        self.body.b.ins().brif(verdict, run, &[], over, &[]);
+        let is_over = self.body.is_const(verdict, 0);
+        self.body.b.ins().brif(is_over, over, &[], run, &[]);
         self.body.b.switch_to_block(over);
         let out = self.registers(&args, &results)?;
         self.body.jump(end, &out);
@@ -104,6 +109,10 @@ impl Lanes<'_, '_, '_> {
         let Leaf::One(n) = self.leaf(data.operands[0]) else {
             unreachable!("the analysis says that it is uniform")
         };
+        let rounds = self.known(n).map(|n| n as i32).filter(|n| *n > 0);
+        if let Some(n) = rounds.filter(|n| self.is_unrolled(body, *n)) {
+            return self.unrolled_loop(data, info, n);
+        }
         let carried = self.native_types(&args)?;
         let mut types = vec![types::I32];
         types.extend(&carried);
@@ -118,16 +127,18 @@ impl Lanes<'_, '_, '_> {
         let given = self.body.b.block_params(head).to_vec();
         let quiet = self.poll(Some(n))?;
         self.take(&args, &given[1..])?;
-        let (run, over) = (self.body.b.create_block(), self.body.b.create_block());
-        let goes_on = self.body.b.ins().icmp(IntCC::SignedLessThan, given[0], n);
-        self.body.b.ins().brif(goes_on, run, &[], over, &[]);
-        self.body.b.switch_to_block(over);
-        let out = self.registers(&args, &results)?;
-        self.body.jump(end, &out);
-        self.body.b.switch_to_block(run);
+        if rounds.is_none() {
+            let (run, over) = (self.body.b.create_block(), self.body.b.create_block());
+            let is_over = self.body.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, given[0], n);
+            self.body.b.ins().brif(is_over, over, &[], run, &[]);
+            self.body.b.switch_to_block(over);
+            let out = self.registers(&args, &results)?;
+            self.body.jump(end, &out);
+            self.body.b.switch_to_block(run);
+        }
         let k = self.round_number(info, given[0], Leaf::One(n));
         self.set(*counter, SmallVec::from_slice(&[k]))?;
-        self.loops.push(LaneLoop::Together { next, end, args, results: results.clone() });
+        self.loops.push(LaneLoop::Together { next, end, args: args.clone(), results: results.clone() });
         let before = self.mask;
         self.depth += 1;
         let weight = self.cost.enter_loop(false);
@@ -143,9 +154,19 @@ impl Lanes<'_, '_, '_> {
         self.body.b.switch_to_block(next);
         let carried = self.body.b.block_params(next).to_vec();
         let one = self.body.int(types::I32, 1);
-        let mut all = vec![self.body.b.ins().iadd(given[0], one)];
-        all.extend(carried);
-        self.body.jump(head, &all);
+        let round = self.body.b.ins().iadd(given[0], one);
+        let all: Vec<Reg> = [round].into_iter().chain(carried.iter().copied()).collect();
+        match rounds {
+            None => self.body.jump(head, &all),
+            // It has an iteration, so it asks at its end whether there is another.
+            Some(_) => {
+                self.take(&args, &carried)?;
+                let out = self.registers(&args, &results)?;
+                let is_over = self.body.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, round, n);
+                let [out, all] = [out, all].map(|regs| regs.into_iter().map(Into::into).collect::<Vec<_>>());
+                self.body.b.ins().brif(is_over, end, &out, head, &all);
+            }
+        }
         self.body.b.switch_to_block(end);
         let given = self.body.b.block_params(end).to_vec();
         self.take(&results, &given)
@@ -160,7 +181,7 @@ impl Lanes<'_, '_, '_> {
         let before = self.body.b.ins().iadd(round, one);
         match n {
             Leaf::One(n) => Leaf::One(self.body.b.ins().isub(n, before)),
-            n => {
+            Leaf::Next(..) | Leaf::Each(_) => {
                 let (n, before) = (self.vector(n, Scalar::I32), self.vector(Leaf::One(before), Scalar::I32));
                 Leaf::Each(std::array::from_fn(|i| self.body.b.ins().isub(n[i], before[i])))
             }
@@ -171,25 +192,34 @@ impl Lanes<'_, '_, '_> {
 
     pub(super) fn masked_loop(&mut self, inst: Inst, data: &InstData) -> Result<()> {
         let func = self.body.func;
-        let (cond, body) = match data.op.control() {
-            Control::While(_) => (Some(data.regions[0]), data.regions[1]),
-            _ => (None, data.regions[0]),
+        let (cond, body) = if let Control::While(_) = data.op.control() {
+            (Some(data.regions[0]), data.regions[1])
+        } else {
+            (None, data.regions[0])
         };
         let lead = usize::from(cond.is_none());
         let (args, results) = (func.regions[body].args[lead..].to_vec(), data.results.to_vec());
         let before = self.mask;
+        let (carried, own) = (self.slots(&args)?, self.slots(&results)?);
+        // What a lane carries does not change once it has left, so it is the result, too.
+        let is_shared =
+            |carried: &Slot, own: &Slot| matches!((carried, own), (Slot::Each(..), Slot::Each(..)));
+        let pairs = || carried.iter().zip(&own);
+        let out =
+            pairs().map(|(carried, own)| if is_shared(carried, own) { *carried } else { *own }).collect();
+        let own: Vec<Slot> = pairs().filter(|(a, b)| !is_shared(a, b)).map(|(_, own)| *own).collect();
         let masked = MaskedLoop {
             next: self.body.b.create_block(),
             here: self.variable(Scalar::U32),
             left: self.variable(Scalar::U32),
-            carried: self.slots(&args)?,
-            out: self.slots(&results)?,
+            carried,
+            out,
             results: results.clone(),
         };
         self.move_storage(&data.operands[lead..], &results)?;
         let first = self.all_leaves(&data.operands[lead..]);
         self.set_slots(&masked.carried, &first, None);
-        self.clear_slots(&masked.out);
+        self.clear_slots(&own);
         let (all, none) = (self.mask_vector(before), self.zero_vector(Scalar::U32));
         self.set_variable(&masked.here, all);
         self.set_variable(&masked.left, none);
@@ -345,7 +375,7 @@ impl Lanes<'_, '_, '_> {
         let Some(cond) = cond else {
             return Ok(match self.leaf(data.operands[0]) {
                 Leaf::One(n) => Leaf::One(self.body.b.ins().icmp(IntCC::SignedLessThan, round, n)),
-                n => {
+                n @ (Leaf::Next(..) | Leaf::Each(_)) => {
                     let (n, round) =
                         (self.vector(n, Scalar::I32), self.vector(Leaf::One(round), Scalar::I32));
                     let less = |i| self.body.b.ins().icmp(IntCC::SignedLessThan, round[i], n[i]);

@@ -7,7 +7,7 @@ use super::value::Vector;
 use super::{Lanes, PARTS};
 use cotangent_maths::{Machine, Rare};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{ConstantData, InstBuilder, Value as Reg, types};
+use cranelift_codegen::ir::{InstBuilder, Value as Reg, types};
 
 /// Emits an instruction for each operation, or two.
 pub(super) struct Inline<'l, 'c, 'f, 'm> {
@@ -16,14 +16,14 @@ pub(super) struct Inline<'l, 'c, 'f, 'm> {
 
 impl<'l, 'c, 'f, 'm> Inline<'l, 'c, 'f, 'm> {
     pub fn new(lanes: &'l mut Lanes<'c, 'f, 'm>) -> Self {
+        lanes.begin_constants();
         Inline { lanes }
     }
 
     /// Four words, each one of the eight of two vectors.
     fn words(&mut self, a: Reg, b: Reg, words: [u8; 4]) -> Reg {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| (0..4).map(move |byte| 4 * word + byte)).collect();
         let (a, b) = (self.lanes.body.vector_as(types::I8X16, a), self.lanes.body.vector_as(types::I8X16, b));
-        let mask = self.lanes.body.b.func.dfg.immediates.push(ConstantData::from(bytes));
+        let mask = self.lanes.shuffle_mask(words);
         let found = self.lanes.body.b.ins().shuffle(a, b, mask);
         self.lanes.body.vector_as(types::I32X4, found)
     }
@@ -57,15 +57,18 @@ impl Machine for Inline<'_, '_, '_, '_> {
     type Double = Doubles;
 
     fn float(&mut self, value: f32) -> Vector {
-        [self.lanes.floats(value); PARTS]
+        std::array::from_fn(|part| self.lanes.constant_of(types::F32X4, [value.to_bits(); 4], part))
     }
     fn int(&mut self, value: i32) -> Vector {
-        [self.lanes.ints(value); PARTS]
+        std::array::from_fn(|part| self.lanes.constant_of(types::I32X4, [value as u32; 4], part))
     }
     fn double(&mut self, value: f64) -> Doubles {
         let bits = value.to_bits();
-        let words = [bits as u32, (bits >> 32) as u32];
-        [[self.lanes.constant(types::F64X2, [words[0], words[1], words[0], words[1]]); 2]; PARTS]
+        let [low, high] = [bits as u32, (bits >> 32) as u32];
+        std::array::from_fn(|part| {
+            [2 * part, 2 * part + 1]
+                .map(|half| self.lanes.constant_of(types::F64X2, [low, high, low, high], half))
+        })
     }
 
     instructions! {

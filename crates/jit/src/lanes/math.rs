@@ -4,9 +4,9 @@ use super::machine::Inline;
 use super::value::{Leaf, Leaves, Mask, Vector};
 use super::{Lanes, PARTS};
 use crate::compile::Result;
-use cotangent_base::Scalar;
-use cotangent_ir::{InstData, Math, Trap};
-use cotangent_maths::{self as maths, Machine};
+use crate::maths;
+use cotangent_base::{Scalar, scalar_group};
+use cotangent_ir::{InstData, Math, Trap, math_group};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value as Reg, types};
 use smallvec::SmallVec;
@@ -152,7 +152,7 @@ impl Lanes<'_, '_, '_> {
             Scalar::F32 => Ok(self.arithmetic(op, x)),
             Scalar::Bool => Ok(Some(self.bool_part(op, x))),
             Scalar::I32 | Scalar::U32 => Ok(Some(self.int_part(op, scalar, x)?)),
-            _ => self.refuse("numbers that do not have 32 bits"),
+            scalar_group!(int | float) => self.refuse("numbers that do not have 32 bits"),
         }
     }
 
@@ -161,7 +161,9 @@ impl Lanes<'_, '_, '_> {
             Math::And => self.body.b.ins().band(x[0], x[1]),
             Math::Or => self.body.b.ins().bor(x[0], x[1]),
             Math::Xor => self.body.b.ins().bxor(x[0], x[1]),
-            _ => self.body.b.ins().bnot(x[0]),
+            Math::Not | math_group!(arithmetic | bits | compare | test | round | elementary) => {
+                self.body.b.ins().bnot(x[0])
+            }
         }
     }
 
@@ -189,43 +191,18 @@ impl Lanes<'_, '_, '_> {
             Math::Or => self.body.b.ins().bor(x[0], x[1]),
             Math::Xor => self.body.b.ins().bxor(x[0], x[1]),
             Math::Not => self.body.b.ins().bnot(x[0]),
-            op => return self.refuse(&format!("`{}` on {scalar}", op.name())),
+            math_group!(arithmetic | bits | compare | test | round | elementary) => {
+                return self.refuse(&format!("`{}` on {scalar}", op.name()));
+            }
         })
     }
 
     /// A function of many instructions, on all lanes at once.
     fn elementary(&mut self, op: Math, x: &[Vector]) -> Result<Vector> {
-        let m = &mut Inline::new(self);
-        Ok(match op {
-            Math::Rsqrt => {
-                let wide = m.widen(x[0]);
-                let root = m.double_sqrt(wide);
-                let one = m.double(1.0);
-                let result = m.double_div(one, root);
-                m.narrow(result)
-            }
-            Math::Rem => maths::rem(m, x[0], x[1]),
-            Math::Exp => maths::exp(m, x[0]),
-            Math::Exp2 => maths::exp2(m, x[0]),
-            Math::Log => maths::log(m, x[0]),
-            Math::Log2 => maths::log2(m, x[0]),
-            Math::Log10 => maths::log10(m, x[0]),
-            Math::Pow => maths::pow(m, x[0], x[1]),
-            Math::Sin => maths::sin(m, x[0]),
-            Math::Cos => maths::cos(m, x[0]),
-            Math::Tan => maths::tan(m, x[0]),
-            Math::Asin => maths::asin(m, x[0]),
-            Math::Acos => maths::acos(m, x[0]),
-            Math::Atan => maths::atan(m, x[0]),
-            Math::Atan2 => maths::atan2(m, x[0], x[1]),
-            Math::Sinh => maths::sinh(m, x[0]),
-            Math::Cosh => maths::cosh(m, x[0]),
-            Math::Tanh => maths::tanh(m, x[0]),
-            Math::Asinh => maths::asinh(m, x[0]),
-            Math::Acosh => maths::acosh(m, x[0]),
-            Math::Atanh => maths::atanh(m, x[0]),
-            op => return self.refuse(&format!("`{}` on f32", op.name())),
-        })
+        match maths::elementary(&mut Inline::new(self), op, x) {
+            Some(result) => Ok(result),
+            None => self.refuse(&format!("`{}` on f32", op.name())),
+        }
     }
 
     fn arithmetic(&mut self, op: Math, x: &[Reg]) -> Option<Reg> {
@@ -276,7 +253,7 @@ impl Lanes<'_, '_, '_> {
                 let magnitude = self.body.b.ins().fabs(x[0]);
                 self.body.b.ins().fcmp(FloatCC::Equal, magnitude, infinity)
             }
-            _ => return None,
+            Math::Rem | Math::Fma | math_group!(logic | bits | compare | elementary) => return None,
         })
     }
 
@@ -289,7 +266,7 @@ impl Lanes<'_, '_, '_> {
             all.push(match leaf {
                 Leaf::One(reg) => Leaf::One(self.body.convert(reg, from, to)?),
                 Leaf::Next(..) if !to.is_float() && to != Scalar::Bool && to.bits() == 32 => leaf,
-                leaf => {
+                Leaf::Next(..) | Leaf::Each(_) => {
                     self.scalars(self.ty(data.operands[0]))?;
                     self.scalars(self.ty(data.results[0]))?;
                     let vector = self.vector(leaf, from);
@@ -348,7 +325,7 @@ impl Lanes<'_, '_, '_> {
                     Leaf::One(self.body.scalar_of_bits(bits, to)?)
                 }
                 Leaf::Next(..) if to != Scalar::F32 => leaf,
-                leaf => {
+                Leaf::Next(..) | Leaf::Each(_) => {
                     let vector = self.vector(leaf, from);
                     Leaf::Each(vector.map(|part| self.body.vector_as(ty, part)))
                 }

@@ -25,6 +25,16 @@ enum Place {
     Each(Reg, Vector),
 }
 
+impl Place {
+    /// A place from another address.
+    fn further(self, change: impl FnOnce(Reg) -> Reg) -> Place {
+        match self {
+            Place::One(address) => Place::One(change(address)),
+            Place::Each(base, offsets) => Place::Each(change(base), offsets),
+        }
+    }
+}
+
 impl Lanes<'_, '_, '_> {
     /// Makes a value one that lies in its storage.
     pub(super) fn stored(&mut self, value: Value) -> Storage {
@@ -37,7 +47,7 @@ impl Lanes<'_, '_, '_> {
     pub(super) fn place_of(&mut self, value: Value) -> Result<Storage> {
         match self.repr(value) {
             Repr::Memory(storage) => Ok(storage),
-            repr => {
+            repr @ (Repr::Leaves(_) | Repr::Shared(_)) => {
                 let ty = self.ty(value);
                 let copy = self.room(ty);
                 self.copy_all(copy, repr, ty)?;
@@ -284,9 +294,10 @@ impl Lanes<'_, '_, '_> {
             }
             (repr, Place::One(address)) => self.copy_repr(Storage::At(address), repr, ty),
             (repr, place) => {
-                let from = match repr {
-                    Repr::Memory(from) => self.body.address(from),
-                    _ => return self.refuse("a shared array at places that differ"),
+                let from = if let Repr::Memory(from) = repr {
+                    self.body.address(from)
+                } else {
+                    return self.refuse("a shared array at places that differ");
                 };
                 let count = self.small(ty)?;
                 for leaf in 0..count {
@@ -321,22 +332,33 @@ impl Lanes<'_, '_, '_> {
                 }
                 Step::Index => {
                     let arity = self.body.c.module.types.arity(ty).expect("the verifier checked the path");
-                    let len = self.body.int(types::I64, arity.into());
-                    let index = self.checked(*indices.next().expect("the verifier counted"), len)?;
+                    let index = *indices.next().expect("the verifier counted");
                     ty = self.body.c.module.types.part(ty, None).expect("the verifier checked the path");
                     let stride = self.body.c.shapes.shape(ty).leaves.saturating_mul(LEAF_BYTES);
                     if u64::from(arity).saturating_mul(stride) > i32::MAX as u64 {
                         return self.refuse("very large values");
                     }
+                    let len = self.body.int(types::I64, arity.into());
+                    if let Some((sum, constant)) = self.offset_inside(index, len, stride) {
+                        fixed = fixed.wrapping_add(constant as u64);
+                        place =
+                            place.further(|base| sum.map_or(base, |sum| self.body.b.ins().iadd(base, sum)));
+                        continue;
+                    }
+                    let index = self.checked(index, len)?;
                     place = self.indexed(place, index, stride);
                 }
             }
         }
-        let place = match place {
-            Place::One(address) => Place::One(self.body.add_const(address, fixed as i64)),
-            Place::Each(base, offsets) => Place::Each(self.body.add_const(base, fixed as i64), offsets),
-        };
-        Ok((place, ty))
+        Ok((place.further(|base| self.body.add_const(base, fixed as i64)), ty))
+    }
+
+    /// Where a part is whose index is certainly inside: what is to be added to the address, and a constant besides.
+    fn offset_inside(&mut self, index: Value, len: Reg, stride: u64) -> Option<(Option<Reg>, i64)> {
+        let Leaf::One(reg) = self.leaf(index) else { return None };
+        let scalar = self.body.scalar_of(index);
+        let is_inside = self.is_inside(reg, scalar, len);
+        if is_inside { self.multiple_of(reg, stride as i64) } else { None }
     }
 
     /// The place of an element. A checked index has 64 bits if it is one for all lanes.

@@ -44,6 +44,7 @@
 
 mod aggregate;
 mod call;
+mod constants;
 mod control;
 mod cost;
 mod edges;
@@ -54,8 +55,10 @@ mod math;
 mod memory;
 mod order;
 mod rows;
+mod settle;
 mod slow;
 mod traps;
+mod unroll;
 mod value;
 
 use crate::Unsupported;
@@ -65,12 +68,12 @@ use crate::shape::Leaf as Kind;
 use crate::state::at;
 use control::{Landing, LaneLoop, Returns};
 use cost::Cost;
-use cotangent_base::{EntityMap, Scalar};
+use cotangent_base::{EntityMap, Map, Scalar};
 use cotangent_ir::{
     Effect, Func, FuncId, GlobalKind, InstData, Link, Module, Op, SystemValue, TrapCause, Ty, Type, Value,
 };
 use cotangent_passes::uniform::{Rules, Uniform};
-use cranelift_codegen::ir::{InstBuilder, StackSlot, types};
+use cranelift_codegen::ir::{Immediate, InstBuilder, StackSlot, types};
 use cranelift_frontend::FunctionBuilder;
 use order::Order;
 use smallvec::SmallVec;
@@ -119,6 +122,10 @@ pub(crate) struct Lanes<'c, 'f, 'm> {
     quiet: u64,
     /// What is known of registers where code is emitted.
     ranges: Vec<rows::Range>,
+    /// The immediates of shuffles.
+    shuffles: Map<[u8; 4], Immediate>,
+    constants: constants::Constants,
+    settled: settle::Settled,
     cost: Cost,
 }
 
@@ -192,6 +199,9 @@ impl<'c, 'f, 'm> Lanes<'c, 'f, 'm> {
             rows: vec![],
             quiet: 1,
             ranges: vec![],
+            shuffles: Map::default(),
+            constants: constants::Constants::default(),
+            settled: settle::Settled::default(),
             cost: Cost::default(),
         };
         let all = lanes.body.int(types::I32, (1 << LANES) - 1);
@@ -229,6 +239,10 @@ impl<'c, 'f, 'm> Lanes<'c, 'f, 'm> {
         Ok(inputs)
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "no other value of the system has a meaning in compute shaders"
+    )]
     fn system_leaf(&mut self, link: Link, component: i32, threads: [u32; 3]) -> Leaf {
         let Link::System(value) = link else { return Leaf::One(self.body.int(types::I32, 0)) };
         match value {
@@ -377,10 +391,13 @@ fn may_end(module: &Module, func: &Func, data: &InstData) -> bool {
     match data.op.trap_cause() {
         Some(TrapCause::Divisor) => operand().scalar().is_some_and(|scalar| !scalar.is_float()),
         Some(TrapCause::Index) => true,
-        Some(TrapCause::Tag) => match operand() {
-            Type::Sum(id) => !module.types.struct_def(id).ids.is_empty(),
-            _ => true,
-        },
+        Some(TrapCause::Tag) => {
+            if let Type::Sum(id) = operand() {
+                !module.types.struct_def(id).ids.is_empty()
+            } else {
+                true
+            }
+        }
         None => match data.op.effect() {
             Effect::None => {
                 data.op == Op::Length && !matches!(func.op(data.operands[0]), Some(Op::Global(_)))

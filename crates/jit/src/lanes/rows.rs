@@ -7,12 +7,17 @@
 //! gradient[thread * 9 + i]      step 9, first = 9 * (first thread) + 0..8
 //! ```
 //!
+//! Where all registers of such a sum are counters, it also gives addresses of parts that are certainly inside: `base + 32 * i + 32 * 9`
+//! for an element `i + 9`, of which outer loops compute their part.
+//!
 //! If two accesses have the same step and the same registers, and all remainders together span less than a step, then no two lanes
 //! meet at an element. The registers must not change from iteration to iteration: in a loop, only those from before it count.
 
 use super::{LANES, Lanes};
 use cranelift_codegen::entity::EntityRef;
-use cranelift_codegen::ir::{DataFlowGraph, InstructionData, Opcode, Value as Reg, ValueDef};
+use cranelift_codegen::ir::{
+    DataFlowGraph, InstBuilder, InstructionData, Opcode, Value as Reg, ValueDef, types,
+};
 use smallvec::SmallVec;
 
 /// How deeply sums of sums are taken apart.
@@ -36,9 +41,16 @@ pub(super) struct Row {
     terms: SmallVec<[(Reg, u32); 4]>,
     least: i64,
     greatest: i64,
+    /// The registers between bounds with what they are multiplied by, and what is added.
+    counters: SmallVec<[(Reg, i64); 4]>,
+    constant: i64,
 }
 
 impl Row {
+    fn new(step: u32) -> Row {
+        Row { step, terms: SmallVec::new(), least: 0, greatest: 0, counters: SmallVec::new(), constant: 0 }
+    }
+
     /// Both together, if lanes do not meet.
     pub fn with(mut self, other: &Row) -> Option<Row> {
         self.least = self.least.min(other.least);
@@ -71,7 +83,7 @@ impl Row {
 impl Lanes<'_, '_, '_> {
     /// Indices that begin with a register and grow by a number from lane to lane; nothing if lanes could meet.
     pub(super) fn row_of(&self, first: Reg, step: u32) -> Option<Row> {
-        let mut row = Row { step, terms: SmallVec::new(), least: 0, greatest: 0 };
+        let mut row = Row::new(step);
         self.take_apart(&mut row, first, 1, 0, false);
         row.terms.retain(|(_, factor)| *factor != 0);
         row.terms.sort_unstable();
@@ -81,11 +93,39 @@ impl Lanes<'_, '_, '_> {
 
     /// The least and the greatest number that a register can be, if it is a sum of counters and constants.
     pub(super) fn bounds_of(&self, register: Reg) -> Option<(i64, i64)> {
-        let mut row = Row { step: 1, terms: SmallVec::new(), least: 0, greatest: 0 };
+        self.sum_of(register).map(|row| (row.least, row.greatest))
+    }
+
+    fn sum_of(&self, register: Reg) -> Option<Row> {
+        let mut row = Row::new(1);
         self.take_apart(&mut row, register, 1, 0, true);
         // Within these bounds, sums modulo 2^32 are sums.
         let is_exact = 0 <= row.least && row.greatest <= i32::MAX.into();
-        (is_exact && row.terms.iter().all(|(_, factor)| *factor == 0)).then_some((row.least, row.greatest))
+        (is_exact && row.terms.iter().all(|(_, factor)| *factor == 0)).then_some(row)
+    }
+
+    /// A multiple of a register that is such a sum, in 64 bits: what is to be computed, and what is to be added to it. What outer loops
+    /// count comes first, so that inner loops need not compute it again.
+    pub(super) fn multiple_of(&mut self, register: Reg, factor: i64) -> Option<(Option<Reg>, i64)> {
+        let row = self.sum_of(register)?;
+        let age = |register: Reg| {
+            let dfg = &self.body.b.func.dfg;
+            self.ranges.iter().rposition(|range| dfg.resolve_aliases(range.register) == register)
+        };
+        let mut counters = row.counters;
+        counters.sort_by_key(|(register, _)| age(*register));
+        let mut sum: Option<Reg> = None;
+        for (at, (register, own)) in counters.iter().enumerate() {
+            if counters[..at].iter().any(|(before, _)| before == register) {
+                continue;
+            }
+            let same = counters[at + 1..].iter().filter(|(other, _)| other == register);
+            let all = same.fold(*own, |all, (_, factor)| all + factor);
+            let wide = self.body.b.ins().uextend(types::I64, *register);
+            let term = self.body.mul_const(wide, all.checked_mul(factor)?);
+            sum = Some(sum.map_or(term, |sum| self.body.b.ins().iadd(sum, term)));
+        }
+        Some((sum, row.constant.checked_mul(factor)?))
     }
 
     /// Whether a register has one value only while lanes run: it is set outside of loops.
@@ -105,9 +145,11 @@ impl Lanes<'_, '_, '_> {
         let is_here =
             |range: &&Range| dfg.resolve_aliases(range.register) == register && (range.is_sure || !only_sure);
         if let Some(Range { least, greatest, .. }) = self.ranges.iter().rfind(is_here) {
+            row.counters.push((register, i64::from(factor as i32)));
             return row.add_range(*least, *greatest, factor);
         }
         if let Some(n) = constant(dfg, register) {
+            row.constant = row.constant.saturating_add(i64::from(n).saturating_mul(i64::from(factor as i32)));
             return row.add_range(n.into(), n.into(), factor);
         }
         let Some((opcode, [a, b])) = binary(dfg, register).filter(|_| depth < MOST_DEPTH) else {
@@ -142,6 +184,7 @@ impl Lanes<'_, '_, '_> {
 }
 
 /// The number that a register holds, if that is a constant.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other instruction is of interest")]
 fn constant(dfg: &DataFlowGraph, register: Reg) -> Option<i32> {
     let ValueDef::Result(inst, _) = dfg.value_def(register) else { return None };
     match dfg.insts[inst] {
@@ -154,6 +197,7 @@ fn constant(dfg: &DataFlowGraph, register: Reg) -> Option<i32> {
 }
 
 /// The operation on two registers that makes a register.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other instruction is of interest")]
 fn binary(dfg: &DataFlowGraph, register: Reg) -> Option<(Opcode, [Reg; 2])> {
     let ValueDef::Result(inst, _) = dfg.value_def(register) else { return None };
     match dfg.insts[inst] {

@@ -6,7 +6,7 @@ use super::value::{Leaf, native};
 use super::{LANES, LEAF_BYTES, PARTS};
 use crate::compile::Result;
 use crate::shape::{self, Leaf as Kind};
-use cotangent_base::Scalar;
+use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::{Step, Ty};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as Reg, types};
 
@@ -38,12 +38,11 @@ impl Lanes<'_, '_, '_> {
             let (address, own) = lanes.element_of(base, stride, room, lane);
             for (number, (kind, offset)) in (1..).zip(leaves.iter()) {
                 let found = lanes.body.load_leaf(*kind, address, *offset as i32)?;
-                let found = match kind {
-                    Kind::Scalar(Scalar::Bool) => {
-                        let word = lanes.body.b.ins().uextend(types::I32, found);
-                        lanes.body.b.ins().ineg(word)
-                    }
-                    _ => found,
+                let found = if *kind == Kind::Scalar(Scalar::Bool) {
+                    let word = lanes.body.b.ins().uextend(types::I32, found);
+                    lanes.body.b.ins().ineg(word)
+                } else {
+                    found
                 };
                 let at = number * LEAF_BYTES as i32;
                 lanes.body.b.ins().store(MemFlagsData::trusted(), found, own, at);
@@ -97,7 +96,9 @@ impl Lanes<'_, '_, '_> {
                         let one = lanes.body.int(types::I8, 1);
                         lanes.body.b.ins().band(mask, one)
                     }
-                    scalar => lanes.body.b.ins().load(shape::native(*scalar), flags, own, at),
+                    scalar_group!(int | float) => {
+                        lanes.body.b.ins().load(shape::native(*scalar), flags, own, at)
+                    }
                 };
                 lanes.body.store_leaf(*kind, value, address, *offset as i32)?;
             }
@@ -109,16 +110,7 @@ impl Lanes<'_, '_, '_> {
 
     /// Room in the frame for the indices of lanes, which it has, and leaves.
     fn rows_in_frame(&mut self, index: Leaf, leaves: usize) -> Reg {
-        let size = LEAF_BYTES * (1 + leaves as u64);
-        let slot = match self.rows.iter().find(|(_, known)| *known >= size) {
-            Some((slot, _)) => *slot,
-            None => {
-                let slot = self.body.stack(size);
-                self.rows.push((slot, size));
-                slot
-            }
-        };
-        let room = self.body.b.ins().stack_addr(types::I64, slot, 0);
+        let room = self.room_in_frame(LEAF_BYTES * (1 + leaves as u64));
         for (part, reg) in (0..).zip(self.vector(index, Scalar::U32)) {
             self.body.b.ins().store(MemFlagsData::trusted(), reg, room, 16 * part);
         }

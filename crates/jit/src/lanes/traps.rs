@@ -48,7 +48,7 @@ impl Lanes<'_, '_, '_> {
         let Some((index, scalar, len)) = found else { return };
         let index = match index {
             Leaf::One(index) => index,
-            index => {
+            Leaf::Next(..) | Leaf::Each(_) => {
                 let slot = self.body.stack(4 * LANES as u64);
                 let base = self.body.b.ins().stack_addr(types::I64, slot, 0);
                 let flags = MemFlagsData::new().with_notrap();
@@ -82,7 +82,7 @@ impl Lanes<'_, '_, '_> {
     }
 
     /// Whether an index is less than a constant length for all that counters of loops can be.
-    fn is_inside(&self, index: Reg, scalar: Scalar, len: Reg) -> bool {
+    pub(super) fn is_inside(&self, index: Reg, scalar: Scalar, len: Reg) -> bool {
         let is_word = matches!(scalar, Scalar::I32 | Scalar::U32);
         let len = self.known(len).filter(|_| is_word);
         len.zip(self.bounds_of(index).filter(|_| is_word)).is_some_and(|(len, (_, most))| most < len.into())
@@ -107,9 +107,9 @@ impl Lanes<'_, '_, '_> {
             }
             (Leaf::One(reg), Mask::Some(mask)) => {
                 let index = self.body.extended(reg, scalar);
-                let is_inside = self.body.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
+                let is_outside = self.body.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
                 let (cold, go_on) = (self.body.b.create_block(), self.body.block_with(&[types::I64]));
-                self.body.b.ins().brif(is_inside, go_on, &[index.into()], cold, &[]);
+                self.body.b.ins().brif(is_outside, cold, &[], go_on, &[index.into()]);
                 self.body.b.switch_to_block(cold);
                 self.body.b.set_cold_block(cold);
                 self.trap(mask, Trap::OutOfBounds, Some((Leaf::One(reg), scalar, len)));

@@ -7,7 +7,8 @@ use cotangent_base::Scalar;
 use cotangent_ir::Value;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{
-    ConstantData, InstBuilder, InstructionData, Opcode, Type as Native, Value as Reg, ValueDef, types,
+    ConstantData, Immediate, InstBuilder, InstructionData, Opcode, Type as Native, Value as Reg, ValueDef,
+    types,
 };
 use smallvec::SmallVec;
 
@@ -107,6 +108,17 @@ impl Lanes<'_, '_, '_> {
         self.body.b.ins().vconst(ty, handle)
     }
 
+    /// What chooses four words of the eight of two vectors. The same choice is the same immediate, as equal shuffles are only then
+    /// computed once.
+    pub(super) fn shuffle_mask(&mut self, words: [u8; 4]) -> Immediate {
+        let immediates = &mut self.body.b.func.dfg.immediates;
+        *self.shuffles.entry(words).or_insert_with(|| {
+            let bytes: Vec<u8> =
+                words.iter().flat_map(|word| (0..4).map(move |byte| 4 * word + byte)).collect();
+            immediates.push(ConstantData::from(bytes))
+        })
+    }
+
     pub(super) fn ints(&mut self, value: i32) -> Reg {
         self.constant(types::I32X4, [value as u32; 4])
     }
@@ -122,6 +134,7 @@ impl Lanes<'_, '_, '_> {
     }
 
     /// The bits of a scalar that is a constant.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other instruction is of interest")]
     pub(super) fn known(&self, reg: Reg) -> Option<u32> {
         let dfg = &self.body.b.func.dfg;
         let ValueDef::Result(inst, _) = dfg.value_def(reg) else { return None };

@@ -3,7 +3,7 @@
 use super::flow::Flow;
 use super::{Companion, Loss};
 use crate::instance::Lowerer;
-use cotangent_ir::{Func, Inst, InstData, Op, Path, Ty, Type, Value};
+use cotangent_ir::{Func, Inst, InstData, Op, Path, Ty, Type, Value, op_group};
 
 const CHANGED: &str = "a field of the pointer is changed here, but not of its derivative pointer";
 const MADE: &str = "the pointer is constructed here from parts of another one, without a derivative pointer";
@@ -46,7 +46,7 @@ pub(super) fn result(lowerer: &mut Lowerer<'_>, func: &Func, flow: &Flow, inst: 
             }
             Companion::Known => Companion::None,
             known if lowerer.holds_pointer(ty) || leads_elsewhere(lowerer, ty) => known,
-            _ => Companion::None,
+            Companion::Any | Companion::None | Companion::Lost(_) => Companion::None,
         },
         Op::Insert(path) if lowerer.holds_pointer(ty) => {
             let whole = flow.of(operands[0]);
@@ -66,7 +66,7 @@ pub(super) fn result(lowerer: &mut Lowerer<'_>, func: &Func, flow: &Flow, inst: 
         {
             loss().unwrap_or(Companion::None)
         }
-        _ => Companion::None,
+        op_group!(plain | call | control | exit) => Companion::None,
     }
 }
 
@@ -82,10 +82,7 @@ fn ends_in_pointer(lowerer: &mut Lowerer<'_>, mut ty: Ty, path: &Path) -> bool {
 }
 
 fn is_pointer(lowerer: &mut Lowerer<'_>, ty: Ty) -> bool {
-    match lowerer.module.types.get(ty) {
-        Type::Struct(id) => lowerer.is_pointer_struct(id),
-        _ => false,
-    }
+    if let Type::Struct(id) = lowerer.module.types.get(ty) { lowerer.is_pointer_struct(id) } else { false }
 }
 
 /// Whether a pointer can be made of such values: handles, and integers as offsets.

@@ -8,7 +8,7 @@ use super::calls::Called;
 use super::flow::Flow;
 use crate::instance::Lowerer;
 use cotangent_base::{Map, Span};
-use cotangent_ir::{Control, Exit, Func, FuncId, Inst, Op, Region, Ty, Value};
+use cotangent_ir::{Control, Exit, Func, FuncId, Inst, Op, Region, Ty, Value, op_group};
 
 /// Writes the companions of all values into a function, given those of its inputs, and returns those of `outputs`.
 pub(super) fn write(
@@ -199,7 +199,7 @@ impl Writer<'_, '_> {
                 operands.extend(&data.operands[2..]);
                 (Op::Insert(way), operands)
             }
-            _ => return,
+            op_group!(plain | call | control | exit) => return,
         };
         let companion = self.emit(op, &operands, ty, data.span);
         self.companions.insert(value, companion);

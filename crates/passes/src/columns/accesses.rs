@@ -5,7 +5,7 @@ use super::paths::{End, Way};
 use cotangent_base::EntityMap;
 use cotangent_ir::layout::Matrices;
 use cotangent_ir::{
-    Builder, Func, Global, GlobalData, GlobalKind, Inst, Op, Path, Region, Ty, Type, Types, Value,
+    Builder, Func, Global, GlobalData, GlobalKind, Inst, Op, Path, Region, Ty, Type, Types, Value, op_group,
 };
 
 /// Turns the accesses of a function, and then the types of its handles.
@@ -68,56 +68,8 @@ impl Turner<'_> {
                 }
             }
             // Values, and memory without types.
-            Op::Math(_)
-            | Op::Const(_)
-            | Op::Zero
-            | Op::Undef
-            | Op::Select
-            | Op::Convert
-            | Op::Bitcast
-            | Op::Splat
-            | Op::Sum
-            | Op::Swizzle(_)
-            | Op::Dot
-            | Op::MatVec
-            | Op::VecMat
-            | Op::MatMat
-            | Op::Outer
-            | Op::Transpose
-            | Op::Pack
-            | Op::Extract(_)
-            | Op::Insert(_)
-            | Op::InsertAdd(_)
-            | Op::Inject(_)
-            | Op::Project(_)
-            | Op::Tag
-            | Op::Detach
-            | Op::DiffCall(_)
-            | Op::LinCall(_)
-            | Op::Barrier(_)
-            | Op::Wave(_)
-            | Op::Print(_)
-            | Op::TargetText(_)
-            | Op::Offset
-            | Op::Address
-            | Op::Pointer
-            | Op::Length
-            | Op::Sample(_)
-            | Op::Texel
-            | Op::StoreTexel
-            | Op::Dimensions
-            | Op::Assert(_)
-            | Op::Discard
-            | Op::Screen(_)
-            | Op::Call(_)
-            | Op::If
-            | Op::Switch(_)
-            | Op::While(_)
-            | Op::For(_)
-            | Op::Yield
-            | Op::Break(_)
-            | Op::Continue(_)
-            | Op::Return => {}
+            Op::Offset | Op::Address | Op::Pointer | Op::Length => {}
+            op_group!(pure | texture | threads | host | pixel | call | control | exit) => {}
         }
     }
 

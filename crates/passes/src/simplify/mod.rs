@@ -21,8 +21,8 @@
 //! }
 //! ```
 //!
-//! There are five families, a file each: numbers (`arith`), aggregates (`parts`), sums (`sums`), vectors (`lanes`), and
-//! values passed through loops and branches (`carried`).
+//! There are six families, a file each: numbers (`arith`), aggregates (`parts`), sums (`sums`), vectors (`lanes`),
+//! values passed through loops and branches (`carried`), and counters that are equal (`lockstep`).
 //!
 //! **Floats** are simplified only if the result is the same for every operand, including infinities and NaN: `x * 0` stays.
 //! One exception: the operation `zero`, unlike the constant, has no sign, so `x + zero` is `x` and `-zero` is `zero`.
@@ -41,17 +41,21 @@
 mod arith;
 mod carried;
 mod lanes;
+mod lockstep;
 mod parts;
 mod sums;
 
 use crate::bounds::Bounds;
 use crate::pass::When;
 use crate::rewrite::{Change, Rewriter, Rules, rewrite};
-use cotangent_ir::{Func, Inst, Op, Types};
+use cotangent_ir::{Func, Inst, Op, Types, op_group};
 
 /// Simplifies `func`. Says whether anything changed.
 pub fn simplify(types: &mut Types, func: &mut Func, when: When) -> bool {
-    let carried = carried::carried(types, func);
+    let mut carried = carried::carried(types, func);
+    if when == When::Last {
+        carried |= lockstep::lockstep(types, func);
+    }
     rewrite(types, func, &mut Simplify { bounds: Bounds::default(), when }) | carried
 }
 
@@ -83,19 +87,8 @@ impl Rules for Simplify {
             Op::If | Op::Switch(_) => carried::choice(cx, inst),
             Op::Const(_) | Op::Zero | Op::Undef | Op::Inject(_) => Change::Keep,
             Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer => Change::Keep,
-            Op::Global(_) | Op::Load(_) | Op::Store(_) | Op::Length | Op::Assert(_) => Change::Keep,
-            Op::Atomic(_)
-            | Op::Barrier(_)
-            | Op::Print(_)
-            | Op::TargetText(_)
-            | Op::Discard
-            | Op::Screen(_) => Change::Keep,
-            Op::Wave(_) => Change::Keep,
-            Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => Change::Keep,
-            Op::Point(_) | Op::Offset | Op::Address | Op::Pointer => Change::Keep,
-            Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => Change::Keep,
             Op::While(_) | Op::For(_) => Change::Keep,
-            Op::Yield | Op::Break(_) | Op::Continue(_) | Op::Return => Change::Keep,
+            op_group!(memory | pointer | texture | threads | host | pixel | call | exit) => Change::Keep,
         }
     }
 }

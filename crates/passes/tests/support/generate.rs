@@ -8,7 +8,7 @@
 use cotangent_base::{Scalar, Span, Symbol};
 use cotangent_ir::{
     Access, Builder, Const, Dir, Func, FuncId, Global, GlobalData, GlobalKind, LoopInfo, Math, Module, Op,
-    Param, Path, Ret, Signature, Step, Ty, Type, Unroll, Value,
+    Param, Path, Ret, Segments, Signature, Step, Ty, Type, Unroll, Value,
 };
 
 /// The length of the array and of the buffer.
@@ -300,7 +300,7 @@ impl Generator {
 
     fn info(&mut self) -> LoopInfo {
         let unroll = if self.choices.below(2) == 0 { Unroll::Force } else { Unroll::Auto };
-        LoopInfo { unroll, reversed: false, max_iters: None }
+        LoopInfo { unroll, reversed: false, max_iters: None, segments: Segments::Auto }
     }
 
     /// `for (j = 0; j < n; j++)`, also counting down, as a `while`.

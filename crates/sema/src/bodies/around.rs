@@ -2,11 +2,12 @@
 
 use crate::hir::{Expr, Local, LocalId, Ty};
 use cotangent_base::{EntityMap, Map, Symbol};
+use std::sync::Arc;
 
 /// The variables, while a constant or a type in a body is worked on outside it.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Around {
-    names: Vec<Map<Symbol, LocalId>>,
+    names: Vec<Arc<Map<Symbol, LocalId>>>,
     locals: EntityMap<LocalId, Local>,
     aggregates: Map<LocalId, Expr>,
 }
@@ -16,7 +17,7 @@ impl Around {
     /// structures.
     pub(crate) fn swap(
         &mut self,
-        names: &mut Vec<Map<Symbol, LocalId>>,
+        names: &mut Vec<Arc<Map<Symbol, LocalId>>>,
         locals: &mut EntityMap<LocalId, Local>,
         aggregates: &mut Map<LocalId, Expr>,
     ) {

@@ -1,7 +1,7 @@
 //! The state while a body is checked, and the functions that start a check.
 
 use crate::Checked;
-use crate::bodies::defer::Deferred;
+use crate::bodies::defer::{Deferred, Repeats};
 use crate::bodies::place::Frozen;
 use crate::bodies::throws::Errors;
 use crate::codes;
@@ -34,7 +34,7 @@ pub(crate) struct BodyCx<'a> {
     /// The values of `const` arrays and structures.
     pub aggregates: Map<LocalId, Expr>,
     /// The names of variables, innermost block last.
-    pub vars: Vec<Map<Symbol, LocalId>>,
+    pub vars: Vec<Arc<Map<Symbol, LocalId>>>,
     /// The parameters, `this` first.
     pub params: Vec<LocalId>,
     /// `this`, if there is one.
@@ -51,6 +51,8 @@ pub(crate) struct BodyCx<'a> {
     pub targets: Vec<Target>,
     /// Statements that wait for the end of their block, innermost last.
     pub defers: Vec<Deferred>,
+    /// How often they were repeated at exits.
+    pub repeats: Repeats,
     /// The next label.
     pub labels: usize,
     /// Whether packs are expanded.
@@ -83,7 +85,7 @@ impl<'a> BodyCx<'a> {
             by_ref: Set::default(),
             constants: Map::default(),
             aggregates: Map::default(),
-            vars: vec![Map::default()],
+            vars: vec![Arc::default()],
             params: vec![],
             this: None,
             result: None,
@@ -92,6 +94,7 @@ impl<'a> BodyCx<'a> {
             differentiable: false,
             targets: vec![],
             defers: vec![],
+            repeats: Repeats::default(),
             labels: 0,
             packs: false,
             errors: Errors::default(),
@@ -107,7 +110,7 @@ impl<'a> BodyCx<'a> {
     pub(crate) fn declare(&mut self, name: ast::Ident, ty: Ty) -> LocalId {
         let local = self.temp(name.name.as_str(), ty, name.span);
         let block = self.vars.last_mut().expect("there is always a block");
-        if let Some(previous) = block.insert(name.name, local) {
+        if let Some(previous) = Arc::make_mut(block).insert(name.name, local) {
             let first = self.locals[previous].span;
             self.cx.diagnostics.push(
                 Diagnostic::new(

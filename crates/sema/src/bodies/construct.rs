@@ -353,7 +353,7 @@ impl BodyCx<'_> {
         })
     }
 
-    /// Whether a structure of the library stands for memory of the host's. A pointer is none: it may be null.
+    /// Whether a structure of the library is a resource, which only the host can create. A pointer is not one: it may be null.
     fn is_resource(&self, id: StructId) -> bool {
         self.cx.program.structs[id].magic.is_some_and(|magic| magic != *"ptr")
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! defer a(); defer b(); if (c) return f(x); d();
-//! { { if (c) { result = f(x); b(); a(); return result; } d(); } b(); } a();
+//! { if (c) { result = f(x); b(); a(); return result; } d(); b(); a(); }
 //! ```
 //!
 //! The statement is checked again at every exit, in the scope where it is written, so that no later stage handles it. Its
@@ -14,20 +14,34 @@ use crate::hir::{Block, Label, LocalId, Stmt, StmtKind};
 use crate::tables::ScopeId;
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
 use cotangent_syntax::ast;
+use std::sync::Arc;
+
+/// How often a function may repeat deferred statements at exits other than the ends of their blocks.
+const MOST_REPEATED: usize = 10_000;
 
 /// A statement that waits for the end of its block.
 pub(crate) struct Deferred {
-    stmt: ast::Stmt,
+    stmt: Arc<ast::Stmt>,
     /// The names that are visible to it.
-    vars: Vec<Map<Symbol, LocalId>>,
+    vars: Vec<Arc<Map<Symbol, LocalId>>>,
     scope: ScopeId,
     /// How many loops and switches stand around it.
     depth: usize,
 }
 
+/// How often exits repeated deferred statements so far.
+#[derive(Default)]
+pub(crate) struct Repeats {
+    count: usize,
+    /// Whether an exit is doing so now. What it repeats has been checked before, so nothing is reported meanwhile.
+    open: bool,
+    /// Whether it is known that there are too many.
+    reported: bool,
+}
+
 impl BodyCx<'_> {
-    /// `defer stmt; rest`.
-    pub(crate) fn deferred(&mut self, stmt: &ast::Stmt, rest: &[ast::Stmt], out: &mut Block) {
+    /// `defer stmt;`
+    pub(super) fn defer(&mut self, stmt: &ast::Stmt) {
         if let Some(span) = jump(stmt, Inside::default()) {
             let message =
                 "a deferred statement cannot be left by a jump: it runs while its block is being left";
@@ -35,11 +49,19 @@ impl BodyCx<'_> {
             return;
         }
         let (vars, scope, depth) = (self.vars.clone(), self.scope, self.targets.len());
-        self.defers.push(Deferred { stmt: stmt.clone(), vars, scope, depth });
-        let inner = self.block(rest);
-        out.push(Stmt { kind: StmtKind::Block(inner), span: stmt.span });
-        if let Some(deferred) = self.defers.pop() {
-            self.emit_deferred(&deferred, out);
+        self.defers.push(Deferred { stmt: Arc::new(stmt.clone()), vars, scope, depth });
+    }
+
+    /// Runs what waits for the end of a block before which `before` statements waited.
+    pub(super) fn end_block(&mut self, before: usize, out: &mut Block) {
+        while self.defers.len() > before
+            && let Some(deferred) = self.defers.pop()
+        {
+            // Within what an exit repeats, this is one more repetition.
+            self.repeats.count += usize::from(self.repeats.open);
+            if !self.repeats.open || self.repeats.count <= MOST_REPEATED {
+                self.emit_deferred(&deferred, out);
+            }
         }
     }
 
@@ -69,11 +91,32 @@ impl BodyCx<'_> {
 
     /// Runs what was deferred, from the last to that of the given number.
     fn leave_blocks(&mut self, from: usize, out: &mut Block) {
-        let waiting = std::mem::take(&mut self.defers);
-        for deferred in waiting[from..].iter().rev() {
-            self.quietly(|cx| cx.emit_deferred(deferred, out));
+        let inside = std::mem::replace(&mut self.repeats.open, true);
+        self.repeats.count += self.defers.len() - from;
+        if self.repeats.count <= MOST_REPEATED {
+            let waiting = std::mem::take(&mut self.defers);
+            for deferred in waiting[from..].iter().rev() {
+                self.quietly(|cx| cx.emit_deferred(deferred, out));
+            }
+            self.defers = waiting;
         }
-        self.defers = waiting;
+        self.repeats.open = inside;
+        if !inside {
+            self.report_repeats();
+        }
+    }
+
+    fn report_repeats(&mut self) {
+        let Some(span) = self.defers.last().map(|deferred| deferred.stmt.span) else { return };
+        if self.repeats.count <= MOST_REPEATED || std::mem::replace(&mut self.repeats.reported, true) {
+            return;
+        }
+        let message =
+            format!("the exits of this function repeat more than {MOST_REPEATED} deferred statements");
+        self.report(
+            Diagnostic::new(codes::DEFERRED_TOO_OFTEN, span, message)
+                .help("leave the block at fewer places, or defer one call of a function"),
+        );
     }
 
     fn emit_deferred(&mut self, deferred: &Deferred, out: &mut Block) {
@@ -81,7 +124,7 @@ impl BodyCx<'_> {
         let scope = std::mem::replace(&mut self.scope, deferred.scope);
         // The block is being left already, so nobody outside takes its errors.
         let handlers = std::mem::take(&mut self.errors.handlers);
-        let block = self.block(std::slice::from_ref(&deferred.stmt));
+        let block = self.block(std::slice::from_ref(&*deferred.stmt));
         out.push(Stmt { kind: StmtKind::Block(block), span: deferred.stmt.span });
         self.errors.handlers = handlers;
         self.vars = vars;

@@ -10,8 +10,9 @@ use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::hir::{Expr, Ty};
 use crate::tables::{GenericsId, ScopeId};
-use cotangent_base::{Diagnostic, Map, Span};
+use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
+use std::sync::Arc;
 
 /// Most foreign expressions that stand in others, in one program.
 const MAX_NESTED: u32 = 10_000;
@@ -65,7 +66,7 @@ impl BodyCx<'_> {
         }
         let saved = self.cx.enter(generics);
         let scope = std::mem::replace(&mut self.scope, scope);
-        let vars = std::mem::replace(&mut self.vars, vec![Map::default()]);
+        let vars = std::mem::replace(&mut self.vars, vec![Arc::default()]);
         let this = self.this.take();
         let value = self.expr_as(expr, ty);
         self.this = this;

@@ -27,6 +27,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::Callee;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::declarations::parameters::hands_back;
 use crate::hir::{
     Arg, Args, Expr, ExprKind, FuncId, InterfaceId, InterfaceRef, LocalId, StmtKind, StructId, Ty, TyKind,
     each_expr,
@@ -312,8 +313,7 @@ impl BodyCx<'_> {
 
     /// The interfaces a lambda conforms to. One that writes to its arguments conforms to none.
     fn lambda_bases(&mut self, params: &[ast::Param], result: Ty, span: Span) -> Vec<ast::Expr> {
-        use ast::ModifierKind::{InOut, Out, Ref};
-        let writes = |p: &ast::Param| p.modifiers.iter().any(|m| matches!(m.kind, Out | InOut | Ref));
+        let writes = |p: &ast::Param| p.modifiers.iter().any(|m| hands_back(m.kind));
         if params.iter().any(writes) {
             return vec![];
         }

@@ -4,7 +4,9 @@ use crate::bodies::body::{BodyCx, Target};
 use crate::codes;
 use crate::declarations::attribute_rules;
 use crate::declarations::attrs;
-use crate::hir::{Block, Const, Expr, ExprKind, Loop, LoopAttrs, LoopKind, Stmt, StmtKind, Unroll, Val};
+use crate::hir::{
+    Block, Const, Expr, ExprKind, Loop, LoopAttrs, LoopKind, Segments, Stmt, StmtKind, Unroll, Val,
+};
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast;
 
@@ -105,7 +107,39 @@ impl BodyCx<'_> {
         } else {
             Unroll::Auto
         };
-        LoopAttrs { max_iters, unroll }
+        let segments = attrs::find(attributes, "Checkpoint").and_then(|a| self.segments(a));
+        if let (Some(_), Unroll::Force) = (segments, unroll) {
+            let message = "`[Checkpoint]` and `[ForceUnroll]` exclude each other";
+            let span = attrs::find(attributes, "Checkpoint").map_or(Span::none(), |a| a.span);
+            self.report(Diagnostic::new(codes::BAD_ATTRIBUTE, span, message));
+        }
+        LoopAttrs { max_iters, unroll, segments }
+    }
+
+    /// The segments that `[Checkpoint(..)]` asks for.
+    fn segments(&mut self, attribute: &ast::Attribute) -> Option<Segments> {
+        let Some(argument) = attribute.args.first() else {
+            let message = "`[Checkpoint]` on a loop needs to know how to cut it";
+            let help = "write `[Checkpoint(log)]`, `[Checkpoint(sqrt)]`, or the iterations of a segment: `[Checkpoint(64)]`";
+            self.report(Diagnostic::new(codes::BAD_ATTRIBUTE, attribute.span, message).help(help));
+            return None;
+        };
+        if let ast::ExprKind::Name(name) = &argument.kind {
+            match name.as_str() {
+                "sqrt" => return Some(Segments::Sqrt),
+                "log" => return Some(Segments::Log),
+                _ => {}
+            }
+        }
+        let scope = self.scope;
+        let length = self.knowing_locals(|cx| cx.const_val(argument, scope));
+        if let Some(..=0) = self.cx.program.types.known(length) {
+            let message = "a segment of a loop has at least 1 iteration";
+            let help = "write how many iterations run between two checkpoints: `[Checkpoint(64)]`";
+            self.report(Diagnostic::new(codes::BAD_SIZE, argument.span, message).help(help));
+            return None;
+        }
+        Some(Segments::Of(length))
     }
 
     /// The bound that `[MaxIters(n)]` gives.

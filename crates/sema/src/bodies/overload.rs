@@ -270,7 +270,7 @@ impl BodyCx<'_> {
         signature
     }
 
-    /// A mutating method needs a place to work on. That is no matter of overloading.
+    /// A mutating method needs an assignable object. A candidate without one is refused, and not merely worse.
     fn fit_this(&mut self, this: &Argument, dir: Dir) -> Result<(), Misfit> {
         let Argument::Value(this) = this else { return Ok(()) };
         match (dir, self.not_a_place(this)) {
@@ -441,7 +441,7 @@ impl BodyCx<'_> {
         self.cx.tables.generics[generics].params.iter().skip(around).copied().collect()
     }
 
-    /// How much is asked of a candidate's own generic parameters.
+    /// The number of bounds of the candidate's own generic parameters.
     fn tightness(&mut self, fit: &Fit) -> usize {
         let own = self.own_params(fit);
         if own.is_empty() {

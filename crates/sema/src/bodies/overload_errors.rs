@@ -9,7 +9,7 @@ use cotangent_base::{Diagnostic, Span};
 
 /// Why a candidate cannot be called.
 pub(crate) enum Misfit {
-    /// Another number of arguments is needed: at least, at most, given.
+    /// The number of arguments is wrong: the least, the most and the given number.
     Count(usize, usize, usize),
     /// A generic argument cannot be inferred.
     Open(GenericParamId),
@@ -68,7 +68,10 @@ impl BodyCx<'_> {
                 if rest > 0 {
                     diagnostic = diagnostic.note(format!("and {rest} more"));
                 }
-                diagnostic
+                match self.other_shape(callee.name.as_str(), args) {
+                    Some(help) => diagnostic.help(help),
+                    None => diagnostic,
+                }
             }
         };
         self.report(diagnostic);
@@ -126,7 +129,27 @@ impl BodyCx<'_> {
                     None => diagnostic,
                 }
             }
+            Misfit::Count(..) if callee.shown() == "atan" && args.len() == 2 => {
+                diagnostic.help("write `atan2(y, x)`")
+            }
             _ => diagnostic,
+        }
+    }
+
+    /// What else was meant by a call of a library function that no overload accepts.
+    fn other_shape(&self, name: &str, args: &[Argument]) -> Option<&'static str> {
+        let kind = |number: usize| match args.get(number) {
+            Some(Argument::Value(value)) => Some(self.kind(value.ty)),
+            _ => None,
+        };
+        match (name, kind(0), kind(1)) {
+            ("mul", Some(TyKind::Matrix(..)), Some(TyKind::Vector(..))) => Some(
+                "make the shapes fit: `mul(m, float4(p, 1))` for a point, `mul((float3x3)m, v)` for a direction",
+            ),
+            ("Sample" | "SampleLevel" | "SampleGrad" | "SampleCmp", Some(TyKind::Vector(..)), _) => Some(
+                "a texture and its sampler are separate: pass a `SamplerState` first, or declare a `Sampler2D`",
+            ),
+            _ => None,
         }
     }
 

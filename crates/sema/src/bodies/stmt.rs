@@ -10,6 +10,7 @@ use crate::declarations::attribute_rules;
 use crate::hir::{Block, Case, Expr, ExprKind, Label, LoopKind, Stmt, StmtKind, Ty, TyKind};
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol, fields};
 use cotangent_syntax::ast::{self, CodeKind};
+use std::sync::Arc;
 
 /// Where the values of a `switch` stand; no value is `default`.
 type Labels = Map<Option<i64>, Span>;
@@ -26,18 +27,20 @@ impl BodyCx<'_> {
 
     /// Statements in the scope that is open. What they defer runs after the last.
     fn stmts(&mut self, stmts: &[ast::Stmt], out: &mut Block) {
-        for (index, stmt) in stmts.iter().enumerate() {
-            if let ast::StmtKind::Defer(deferred) = &stmt.kind {
-                return self.deferred(deferred, &stmts[index + 1..], out);
+        let deferred = self.defers.len();
+        for stmt in stmts {
+            match &stmt.kind {
+                ast::StmtKind::Defer(stmt) => self.defer(stmt),
+                _ => self.stmt(stmt, None, out),
             }
-            self.stmt(stmt, None, out);
         }
+        self.end_block(deferred, out);
     }
 
     pub(crate) fn scoped<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let scope = self.scope;
         let around = std::mem::replace(&mut self.block_scope, scope);
-        self.vars.push(Map::default());
+        self.vars.push(Arc::default());
         let result = work(self);
         self.vars.pop();
         self.scope = scope;
@@ -61,6 +64,15 @@ impl BodyCx<'_> {
         let span = stmt.span;
         if let ast::StmtKind::If(..) | ast::StmtKind::Switch(..) = stmt.kind {
             self.cx.check_placement(&stmt.attributes, attribute_rules::BRANCH);
+        } else if !matches!(
+            stmt.kind,
+            ast::StmtKind::For(..)
+                | ast::StmtKind::While(..)
+                | ast::StmtKind::DoWhile(..)
+                | ast::StmtKind::Labelled(..)
+                | ast::StmtKind::Decl(_)
+        ) {
+            self.cx.refuse_attributes(&stmt.attributes, "this statement");
         }
         let mut push = |kind| out.push(Stmt { kind, span });
         match &stmt.kind {

@@ -101,7 +101,7 @@ impl BodyCx<'_> {
     /// Reports calls that may throw and stand under no `try`.
     pub(crate) fn report_untried(&mut self) {
         for (span, _) in std::mem::take(&mut self.errors.untried) {
-            let message = "this call may throw";
+            let message = "this call may throw, but is not marked with `try`";
             self.report(Diagnostic::new(codes::UNTRIED, span, message).help("write `try` before it"));
         }
     }

@@ -192,15 +192,16 @@ impl Checked {
         if !self.tables.scopes[place.scope].is_library() {
             self.check_placement(&prefix.attributes, spot(&decl.kind));
             self.check_written(&decl.kind, &prefix.modifiers, place.scope, place.owner);
+            self.check_idle_words(&decl.kind, &prefix.modifiers, place.owner);
             if let Some(name) = declared_name(&decl.kind) {
                 let on = self.qualified(place.scope, name.as_str());
                 self.note_user_attributes(&decl.kind, &prefix.attributes, on, place.scope);
             }
         }
         let linkage = link::Linkage::of(&decl.kind, &prefix.modifiers);
-        let removed = attrs::has(&prefix.attributes, "RemovedSince")
-            .then(|| Some((declared_name(&decl.kind)?, prefix.attributes.clone())))
-            .flatten();
+        let noted = attrs::has(&prefix.attributes, "RemovedSince")
+            || attrs::has(&prefix.attributes, "deprecated") && !matches!(decl.kind, DeclKind::Func(_));
+        let removed = noted.then(|| Some((declared_name(&decl.kind)?, prefix.attributes.clone()))).flatten();
         match decl.kind {
             DeclKind::Func(func) => self.collect_func(func, prefix, place),
             DeclKind::Var(var) => self.collect_var(var, prefix, place),

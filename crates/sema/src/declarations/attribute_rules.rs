@@ -10,7 +10,7 @@ use crate::declarations::attrs;
 use crate::hir::FuncId;
 use crate::tables::ScopeId;
 use cotangent_base::{Diagnostic, Span, Symbol, nearest};
-use cotangent_syntax::ast::Attribute;
+use cotangent_syntax::ast::{Attribute, ExprKind};
 
 /// Where an attribute may stand: one bit for each kind of place.
 pub(crate) type Places = u8;
@@ -28,6 +28,8 @@ pub(crate) const INTERFACE: Places = 16;
 pub(crate) const VARIABLE: Places = 32;
 /// Before any other declaration.
 pub(crate) const OTHER: Places = 64;
+/// Before any declaration.
+const DECLARATION: Places = FUNCTION | ENUM | INTERFACE | VARIABLE | OTHER;
 const ANY: Places = Places::MAX;
 
 /// An attribute of the language: its name, where it may stand, and how many arguments it takes.
@@ -58,8 +60,9 @@ const KNOWN: &[Known] = &[
     known("TreatAsDifferentiable", FUNCTION, 0, 0),
     known("NoDiffThis", FUNCTION, 0, 0),
     known("DerivativeMember", VARIABLE, 1, 1),
-    known("PreferRecompute", ANY, 0, 9),
-    known("PreferCheckpoint", ANY, 0, 9),
+    known("PreferRecompute", FUNCTION, 0, 9),
+    known("PreferCheckpoint", FUNCTION, 0, 9),
+    known("Checkpoint", FUNCTION | LOOP, 0, 1),
     known("MaxIters", LOOP, 0, 1),
     known("ForceUnroll", LOOP, 0, 1),
     // Statements.
@@ -72,23 +75,23 @@ const KNOWN: &[Known] = &[
     known("fastopt", LOOP, 0, 0),
     known("allow_uav_condition", LOOP, 0, 0),
     // Functions, methods, types.
-    known("mutating", ANY, 0, 9),
-    known("nonmutating", ANY, 0, 9),
-    known("constref", ANY, 0, 9),
+    known("mutating", FUNCTION, 0, 9),
+    known("nonmutating", FUNCTION, 0, 9),
+    known("constref", FUNCTION, 0, 9),
     known("ForceInline", FUNCTION, 0, 0),
     known("noinline", FUNCTION, 0, 0),
     known("OverloadRank", FUNCTION, 1, 1),
     known("Flags", ENUM, 0, 0),
     known("UnscopedEnum", ENUM, 0, 0),
     known("anyValueSize", INTERFACE, 1, 1),
-    known("Specialize", ANY, 0, 9),
+    known("Specialize", INTERFACE, 0, 9),
     known("NoDiscard", FUNCTION, 0, 0),
-    known("NonUniformReturn", ANY, 0, 9),
-    known("deprecated", ANY, 1, 1),
-    known("RemovedSince", ANY, 2, 2),
-    known("require", ANY, 0, 9),
-    known("sealed", ANY, 0, 9),
-    known("open", ANY, 0, 9),
+    known("NonUniformReturn", FUNCTION, 0, 9),
+    known("deprecated", DECLARATION, 1, 1),
+    known("RemovedSince", DECLARATION, 2, 2),
+    known("require", DECLARATION, 0, 9),
+    known("sealed", INTERFACE | ENUM | OTHER, 0, 9),
+    known("open", INTERFACE | ENUM | OTHER, 0, 9),
     known("builtin", ANY, 0, 9),
     known("KnownBuiltin", ANY, 0, 9),
     known("COM", ANY, 0, 9),
@@ -110,21 +113,21 @@ const KNOWN: &[Known] = &[
     known("patchconstantfunc", ANY, 0, 9),
     known("raypayload", ANY, 0, 9),
     known("payload", ANY, 0, 9),
-    known("format", ANY, 0, 9),
+    known("format", VARIABLE, 0, 9),
     known("SpecializationConstant", VARIABLE, 0, 0),
     known("register", ANY, 0, 9),
     known("packoffset", ANY, 0, 9),
     known("allow", ANY, 0, 9),
     // Bindings to Python and CUDA.
-    known("AutoPyBindCUDA", ANY, 0, 9),
+    known("AutoPyBindCUDA", FUNCTION, 0, 9),
     known("PyExport", ANY, 0, 9),
-    known("TorchEntryPoint", ANY, 0, 9),
-    known("CudaKernel", ANY, 0, 9),
-    known("CudaHost", ANY, 0, 9),
+    known("TorchEntryPoint", FUNCTION, 0, 9),
+    known("CudaKernel", FUNCTION, 0, 9),
+    known("CudaHost", FUNCTION, 0, 9),
     known("CudaDeviceExport", ANY, 0, 9),
 ];
 
-/// Attributes that would change what a program does, and that nothing here acts on.
+/// Attributes that would change a program's meaning but are ignored, with a warning.
 const IDLE: &[&str] = &[
     "WaveSize",
     "DerivativeGroupLinear",
@@ -140,9 +143,16 @@ const IDLE: &[&str] = &[
     "COM",
     "DllImport",
     "DllExport",
+    "sealed",
+    "raypayload",
+    "payload",
+    "format",
+    "allow",
+    "builtin",
+    "KnownBuiltin",
 ];
 
-/// Attributes of one target that something here acts on.
+/// Attributes in a namespace (`vk::`) that have an effect; others of this form are ignored with a warning.
 const ACTED: &[&str] = &["vk::binding", "vk::push_constant", "vk::constant_id", "vk::location"];
 
 impl BodyCx<'_> {
@@ -163,11 +173,13 @@ impl BodyCx<'_> {
 impl Checked {
     /// Warns of attributes of the user's functions that stand for nothing.
     pub(crate) fn check_attributes(&mut self) {
+        let with_stages = self.modules_with_stages();
         for func in self.tables.funcs.user().to_vec() {
             let (attributes, scope) =
                 (self.tables.funcs[func].prefix.attributes.clone(), self.tables.funcs[func].scope);
             self.warn_unknown_attributes(&attributes, scope);
             self.check_wave_size(&attributes, scope);
+            self.check_semantics(func, &with_stages);
         }
     }
 
@@ -185,6 +197,8 @@ impl Checked {
             let given = attribute.args.len();
             let message = if known.places & here == 0 {
                 format!("`[{name}]` is not allowed here: it applies to {}", place_words(known.places))
+            } else if known.name == "Checkpoint" && here & LOOP == 0 && given > 0 {
+                "`[Checkpoint]` of a function takes no argument: its calls run again as a whole".to_string()
             } else if given < known.least || given > known.most {
                 let wanted = match (known.least, known.most) {
                     (least, most) if least == most => format!("{least}"),
@@ -202,6 +216,39 @@ impl Checked {
             };
             self.diagnostics.push(Diagnostic::new(codes::BAD_ATTRIBUTE, span, message));
         }
+        self.check_flag_arguments(attributes);
+    }
+
+    /// `[BackwardDifferentiable(f)]` is a slip for `[BackwardDerivative(f)]`: the former takes at most the order of derivatives.
+    fn check_flag_arguments(&mut self, attributes: &[Attribute]) {
+        for attribute in attributes {
+            let name = attribute.name.name.as_str();
+            let [argument] = &attribute.args[..] else { continue };
+            let is_flag =
+                ["Differentiable", "BackwardDifferentiable"].iter().any(|f| f.eq_ignore_ascii_case(name));
+            if is_flag && !matches!(argument.kind, ExprKind::Int(..)) {
+                let message = format!("`[{name}]` takes no function");
+                let help = "`[BackwardDerivative(f)]` and `[ForwardDerivative(f)]` name custom derivatives";
+                let diagnostic = Diagnostic::new(codes::BAD_ATTRIBUTE, argument.span, message);
+                self.diagnostics.push(diagnostic.help(help));
+            }
+        }
+    }
+
+    /// Reports attributes before a statement that takes none, or before a variable of a function.
+    pub(crate) fn refuse_attributes(&mut self, attributes: &[Attribute], before: &str) {
+        for attribute in attributes {
+            let (name, span) = (attribute.name.name, attribute.name.span);
+            if KNOWN.iter().any(|k| k.name.eq_ignore_ascii_case(name.as_str())) {
+                let message = format!("`[{name}]` is not allowed before {before}");
+                self.diagnostics.push(Diagnostic::new(codes::BAD_ATTRIBUTE, span, message).help("remove it"));
+            }
+        }
+    }
+
+    /// Warns of a word that means nothing where it stands.
+    pub(crate) fn warn_no_effect(&mut self, message: &str, span: Span) {
+        self.diagnostics.push(Diagnostic::new(codes::IDLE_WORD, span, message).help("remove it"));
     }
 
     /// Warns of something that is read and not acted on.
@@ -251,11 +298,14 @@ pub(crate) fn is_known(name: &str) -> bool {
 fn place_words(places: Places) -> &'static str {
     match places {
         FUNCTION => "a function",
+        places if places == FUNCTION | LOOP => "a function or a loop",
         LOOP => "a loop",
         BRANCH => "an `if` or `switch`",
         ENUM => "an enumeration",
         INTERFACE => "an interface",
         VARIABLE => "a field",
+        DECLARATION => "a declaration",
+        _ if places & (LOOP | BRANCH | FUNCTION | VARIABLE) == 0 => "a type",
         _ => "something else",
     }
 }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`table`] | the tables of declarations |
 //! | [`signature`] | functions, fields, globals; [`Checked::settle`](crate::Checked::settle) |
+//! | [`parameters`] | directions and defaults of parameters |
 //! | [`prototypes`] | functions declared without a body |
 //! | [`inherited`] | what a structure has from its base |
 //! | [`enums`] | enumerations |
@@ -14,6 +15,7 @@
 //! | [`attribute_rules`] | which attributes there are, and where they may stand |
 //! | [`user_attributes`] | attributes that the program defines |
 //! | [`placement`] | where parameters are bound |
+//! | [`idle`] | semantics and modifiers that mean nothing where they stand |
 //! | [`removed`] | what later versions of the language do not have |
 //! | [`rules`] | what may stand where |
 //! | [`varying`] | semantics and interpolation of entry points |
@@ -21,7 +23,9 @@
 pub(crate) mod attribute_rules;
 pub(crate) mod attrs;
 mod enums;
+mod idle;
 mod inherited;
+pub(crate) mod parameters;
 pub(crate) mod placement;
 mod prototypes;
 pub(crate) mod removed;

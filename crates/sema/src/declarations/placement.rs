@@ -51,7 +51,7 @@ impl Checked {
                     return self.bad_place(
                         arg.span,
                         match self.program.globals[id].specialized {
-                            true => "the number of a specialization constant is not negative",
+                            true => "the number of a specialization constant must not be negative",
                             false => "`vk::binding` takes a binding and a set, both numbers",
                         },
                     );

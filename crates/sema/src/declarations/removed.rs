@@ -1,5 +1,5 @@
 //! `[RemovedSince(version, "why")]`: a declaration that later versions of the language do not have. A use in a module of such a
-//! version is an error.
+//! version is an error. A use of a type or variable marked `[deprecated("why")]` is a warning, as a call of such a function is.
 
 use crate::Checked;
 use crate::codes;
@@ -9,7 +9,7 @@ use cotangent_base::{Diagnostic, Map, Span, Symbol};
 use cotangent_syntax::ast::{Attribute, Expr, ExprKind, UnaryOp, Version};
 use std::sync::Arc;
 
-/// Declarations that later versions of the language do not have, with their names and attributes.
+/// Declarations that later versions of the language do not have, or that are deprecated, with their names and attributes.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Removed {
     items: Map<Item, (Symbol, Arc<[Attribute]>)>,
@@ -82,6 +82,10 @@ impl Checked {
         let attributes = attributes.to_vec();
         let name = self.tables.removed.name(item).unwrap_or_else(|| "_".into());
         self.check_not_removed(&attributes, name, span, scope);
+        if let Some(text) = attrs::string(&attributes, "deprecated") {
+            let message = format!("`{name}` is deprecated: {text}");
+            self.diagnostics.push(Diagnostic::new(codes::DEPRECATED, span, message));
+        }
     }
 
     fn removed_items(&self, item: Item) -> Option<&[Attribute]> {
@@ -90,7 +94,9 @@ impl Checked {
 
     /// Remembers a declaration that some versions do not have, and checks the attribute that says so.
     pub(crate) fn note_removed(&mut self, attributes: &Arc<[Attribute]>, name: Symbol, item: Item) {
-        let Some(attribute) = attrs::find(attributes, "RemovedSince") else { return };
+        let Some(attribute) = attrs::find(attributes, "RemovedSince") else {
+            return self.tables.removed.note(item, name, attributes.clone());
+        };
         if let Item::Func(func) = item
             && matches!(self.tables.funcs[func].source, FuncSource::Accessor(..))
         {

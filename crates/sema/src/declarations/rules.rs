@@ -46,10 +46,14 @@ impl Checked {
         }
     }
 
-    /// One modifier, and one word about visibility, is enough.
-    fn check_repeated(&mut self, modifiers: &[ast::Modifier]) {
-        use ModifierKind::{Ignored, Internal, Private, Public};
-        let class = |kind| if matches!(kind, Internal | Private) { Public } else { kind };
+    /// One modifier, one word about visibility and one way to pass a parameter is enough. `in out` is one way.
+    pub(crate) fn check_repeated(&mut self, modifiers: &[ast::Modifier]) {
+        use ModifierKind::{ConstRef, Ignored, InOut, Internal, Out, Private, Public, Ref};
+        let class = |kind| match kind {
+            Internal | Private => Public,
+            InOut | Ref | ConstRef => Out,
+            other => other,
+        };
         for (number, modifier) in modifiers.iter().enumerate() {
             let same = |m: &&ast::Modifier| class(m.kind) == class(modifier.kind) && m.span != modifier.span;
             if modifier.kind == Ignored {

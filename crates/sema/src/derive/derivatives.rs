@@ -1,6 +1,7 @@
 //! What the checker found out about derivatives beside the typed program.
 
 use super::Special;
+use super::flow::Givers;
 use crate::hir::{FuncId, Ty};
 use cotangent_base::{EntitySet, Map};
 
@@ -13,6 +14,8 @@ pub(crate) struct Derivatives {
     inlined: EntitySet<FuncId>,
     /// The differentials of tuples, where nothing is assumed.
     tuples: Map<Ty, Ty>,
+    /// Functions that give derivatives although none goes in.
+    givers: Givers,
 }
 
 impl Derivatives {
@@ -31,6 +34,10 @@ impl Derivatives {
     /// The functions noted since the last call.
     pub(super) fn take_inlined(&mut self) -> EntitySet<FuncId> {
         std::mem::take(&mut self.inlined)
+    }
+    /// What is known about functions that give derivatives although none goes in.
+    pub(super) fn givers(&mut self) -> &mut Givers {
+        &mut self.givers
     }
     /// The differential of a tuple, if it is known.
     pub(super) fn of_tuple(&self, tuple: Ty) -> Option<Ty> {

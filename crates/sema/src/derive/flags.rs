@@ -57,6 +57,8 @@ pub(crate) fn flags(attributes: &[Attribute]) -> FuncDiff {
         Prefer::Recompute
     } else if has(attributes, "PreferCheckpoint") {
         Prefer::Checkpoint
+    } else if has(attributes, "Checkpoint") {
+        Prefer::Rerun
     } else {
         Prefer::Auto
     };

@@ -1,7 +1,7 @@
 //! The assumptions about generic parameters that hold at the current point of the check.
 //!
 //! [`Checked::enter`](crate::Checked::enter) replaces the assumptions by those of a declaration, and
-//! [`Checked::leave`](crate::Checked::leave) restores them. Inside an `if (T is IFoo)` there is one more
+//! [`Checked::leave`](crate::Checked::leave) restores them. `if (T is IFoo)` adds one
 //! ([`Assumptions::add`]), which [`Assumptions::forget_since`] removes.
 
 use crate::hir::Bound;

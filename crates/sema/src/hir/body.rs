@@ -1,4 +1,12 @@
 //! Checked bodies.
+//!
+//! Expressions are trees, and each has a number in its body. The number is its identity: tables beside the body ([`SourceMap`], what
+//! the checker notes while it looks at derivatives) are indexed by it, and no address is compared. Why no arena: the checker builds
+//! expressions bottom up and drops most of them, since a call is tried on many candidates and an argument is converted in several
+//! ways. Trees with shared operands make these attempts cheap and leave nothing behind; numbers are given once, to the expressions
+//! that stay. Lowering and the passes over bodies are recursive and read operands in place, for which an arena would only add a
+//! lookup. What an editor asks (an expression by position, a name's declaration, its uses, a type) is answered by tables:
+//! [`SourceMap`] and `names::uses`.
 
 use super::walk;
 use super::{
@@ -199,6 +207,19 @@ pub struct LoopAttrs {
     pub max_iters: Option<Val>,
     /// `[ForceUnroll]`, `[loop]`.
     pub unroll: Unroll,
+    /// `[Checkpoint(..)]`.
+    pub segments: Option<Segments>,
+}
+
+/// How the backward pass cuts a loop into segments, which it runs again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Segments {
+    /// `[Checkpoint(n)]`: into segments of so many iterations.
+    Of(Val),
+    /// `[Checkpoint(sqrt)]`.
+    Sqrt,
+    /// `[Checkpoint(log)]`.
+    Log,
 }
 
 /// A case of a switch.

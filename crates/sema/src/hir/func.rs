@@ -147,7 +147,7 @@ pub struct FuncDiff {
     pub substitute: Option<FuncRef>,
     /// `[TreatAsDifferentiable]`.
     pub constant: bool,
-    /// `[PreferRecompute]`, `[PreferCheckpoint]`.
+    /// `[PreferRecompute]`, `[PreferCheckpoint]`, `[Checkpoint]`.
     pub prefer: Prefer,
 }
 
@@ -194,6 +194,7 @@ pub enum Prefer {
     Auto,
     Recompute,
     Checkpoint,
+    Rerun,
 }
 
 /// Whether calls are replaced by the body.

@@ -19,7 +19,7 @@ mod walk;
 
 pub use body::{
     Block, Body, Call, Case, Const, Expr, ExprId, ExprKind, Label, Local, LocalId, Loop, LoopAttrs, LoopKind,
-    Measure, SourceMap, Stmt, StmtKind, UnaryOp, hash_of,
+    Measure, Segments, SourceMap, Stmt, StmtKind, UnaryOp, hash_of,
 };
 pub use cotangent_syntax::ast::{BinaryOp, CodeKind, DiffMode, Platform};
 pub use decl::{

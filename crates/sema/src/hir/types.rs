@@ -253,3 +253,33 @@ impl Types {
         }
     }
 }
+
+/// Kinds of types of some groups, as a pattern: `number`, `list` (arrays, tuples and packs), `named` (structures, enumerations,
+/// interfaces), `open` (what generic arguments replace), `special` (all others).
+#[macro_export]
+macro_rules! kind_group {
+    (number) => { $crate::hir::TyKind::Scalar(_) | $crate::hir::TyKind::Vector(..) | $crate::hir::TyKind::Matrix(..) };
+    (list) => {
+        $crate::hir::TyKind::Array(..)
+            | $crate::hir::TyKind::UnsizedArray(_)
+            | $crate::hir::TyKind::Tuple(_)
+            | $crate::hir::TyKind::Pack(_)
+    };
+    (named) => {
+        $crate::hir::TyKind::Struct(..) | $crate::hir::TyKind::Enum(_) | $crate::hir::TyKind::Interface(..)
+    };
+    (open) => {
+        $crate::hir::TyKind::Param(_)
+            | $crate::hir::TyKind::Assoc(..)
+            | $crate::hir::TyKind::Expand(..)
+            | $crate::hir::TyKind::Each(_)
+            | $crate::hir::TyKind::Part(..)
+    };
+    (special) => {
+        $crate::hir::TyKind::Error
+            | $crate::hir::TyKind::Void
+            | $crate::hir::TyKind::String
+            | $crate::hir::TyKind::None
+    };
+    ($($group:ident)|+) => { $($crate::kind_group!($group))|+ };
+}

@@ -1,4 +1,4 @@
-//! Names of other shading languages and of C++, with what to write instead.
+//! Names of other shading languages, C++, CUDA, Python and Rust, with what to write instead.
 //!
 //! Input: a name that the program uses and nothing declares. Output: the help for the message, if the name is one that people
 //! bring along.
@@ -10,26 +10,105 @@ pub(crate) fn instead_of(name: &str) -> Option<String> {
         "mix" => "write `lerp`",
         "mod" => "write `fmod(x, y)`, which truncates; `x - y * floor(x / y)` floors as in GLSL",
         "fract" => "write `frac`",
-        "inversesqrt" => "write `rsqrt`",
-        "dFdx" => "write `ddx`",
-        "dFdy" => "write `ddy`",
-        "texelFetch" | "textureLod" | "texture2DLod" => {
+        "inversesqrt" | "inverseSqrt" => "write `rsqrt`",
+        "dFdx" | "dpdx" => "write `ddx`",
+        "dFdy" | "dpdy" => "write `ddy`",
+        "texelFetch" | "texture" | "texture2D" | "textureLod" | "texture2DLod" | "textureSample"
+        | "tex2D" | "tex2Dlod" | "tex3D" | "texCUBE" => {
             "call a method of the texture: `t.Sample(s, uv)`, `t.SampleLevel(s, uv, lod)`, `t.Load(int3(xy, lod))`"
         }
+        "imageLoad" | "imageStore" => "index the texture: `image[xy]`",
         "gl_GlobalInvocationID" => "take a parameter `uint3 id : SV_DispatchThreadID`",
         "gl_LocalInvocationID" => "take a parameter `uint3 id : SV_GroupThreadID`",
+        "gl_LocalInvocationIndex" => "take a parameter `uint index : SV_GroupIndex`",
         "gl_WorkGroupID" => "take a parameter `uint3 id : SV_GroupID`",
+        "gl_VertexID" | "gl_VertexIndex" => "take a parameter `uint id : SV_VertexID`",
+        "gl_InstanceID" | "gl_InstanceIndex" => "take a parameter `uint id : SV_InstanceID`",
         "gl_FragCoord" | "gl_Position" => "declare a parameter or result with the semantic `SV_Position`",
-        "floatBitsToInt" => "write `asint`",
-        "floatBitsToUint" => "write `asuint`",
-        "intBitsToFloat" | "uintBitsToFloat" => "write `asfloat`",
-        "lessThan" | "greaterThan" => "write the operator: it compares vectors component by component",
+        "threadIdx" => {
+            "take a parameter `uint3 id : SV_GroupThreadID`, or call `cudaThreadIdx()` in a `[CudaKernel]`"
+        }
+        "blockIdx" => {
+            "take a parameter `uint3 id : SV_GroupID`, or call `cudaBlockIdx()` in a `[CudaKernel]`"
+        }
+        "blockDim" => {
+            "take a parameter `uint3 id : SV_DispatchThreadID` for the whole index, or call `cudaBlockDim()` in a `[CudaKernel]`"
+        }
+        "floatBitsToInt" | "__float_as_int" => "write `asint`",
+        "floatBitsToUint" | "__float_as_uint" => "write `asuint`",
+        "intBitsToFloat" | "uintBitsToFloat" | "__int_as_float" | "__uint_as_float" => "write `asfloat`",
+        "lessThan" | "greaterThan" | "lessThanEqual" | "greaterThanEqual" | "equal" | "notEqual" => {
+            "write the operator: it compares vectors component by component"
+        }
+        "matrixCompMult" => "write `a * b`, which is element by element",
+        "barrier" | "__syncthreads" | "workgroupBarrier" | "threadgroup_barrier" => {
+            "write `GroupMemoryBarrierWithGroupSync()`"
+        }
+        "memoryBarrier" | "__threadfence" => "write `DeviceMemoryBarrier()`",
+        "atomicAdd" | "atomicMin" | "atomicMax" | "atomicExchange" | "atomicCompSwap" | "atomicCAS" => {
+            "write `InterlockedAdd(x, value)` and so on; the first argument is the variable itself"
+        }
+        "subgroupAdd" | "__reduce_add_sync" => "write `WaveActiveSum`",
+        "subgroupBallot" | "__ballot_sync" => "write `WaveActiveBallot`",
+        "__shfl_sync" | "__shfl_xor_sync" | "__shfl_down_sync" | "subgroupShuffle" => {
+            "write `WaveReadLaneAt(x, lane)`; `WaveGetLaneIndex()` is the lane that runs"
+        }
+        "__ldg" => "index the pointer or buffer: `x[i]`",
+        "__expf" | "expf" => "write `exp`",
+        "__logf" | "logf" => "write `log`",
+        "__sinf" => "write `sin`",
+        "__cosf" => "write `cos`",
+        "__powf" => "write `pow`",
+        "__fdividef" => "write `a / b`",
+        "fabsf" => "write `abs`",
+        "make_float2" | "make_float3" | "make_float4" => "write the type: `float3(x, y, z)`",
+        "make_int2" | "make_int3" | "make_int4" => "write the type: `int3(x, y, z)`",
+        "static_cast" | "const_cast" => "write the type: `float(x)`",
+        "reinterpret_cast" => "write `bit_cast<T>(x)`, or `asuint(x)` and `asfloat(x)` for numbers",
+        "assert" => {
+            "there are no assertions at run time: return early, or report with `printf`; `static_assert` tests constants"
+        }
+        "M_PI" | "PI" | "TAU" => "declare it: `static const float PI = 3.14159265;`",
+        "FLT_MAX" | "DBL_MAX" | "INT_MAX" | "UINT_MAX" => "write `float.maxValue`, `int.maxValue` and so on",
+        "FLT_EPSILON" => "declare it: `static const float EPSILON = 1.1920929e-7;`",
+        "INFINITY" | "inf" => "write `asfloat(0x7f800000)`",
+        "NAN" | "nan" => "write `asfloat(0x7fc00000)`",
+        "rand" | "random" => {
+            "there are no random numbers in the library: hash an index, for example with PCG"
+        }
+        "len" => "arrays and buffers know their length: `a.getCount()`",
+        "range" => "write `for (int i = 0; i < n; i++)`",
+        "True" => "write `true`",
+        "False" => "write `false`",
+        "None" => "write `none` for an `Optional`",
+        "self" => "write `this`, or only the name of the member",
+        "grad" | "jacrev" | "vjp" | "backward" => {
+            "write `bwd_diff(f)(..)`, which takes pairs: `var x_pair = diffPair(x);`"
+        }
+        "jvp" | "jacfwd" => "write `fwd_diff(f)(diffPair(x, x_t))`",
+        "malloc" | "free" | "delete" => {
+            "memory is not allocated at run time: declare an array of fixed length, or a buffer"
+        }
         "nullptr_t" | "NULL" => "write `nullptr`, or `none` for an `Optional`",
-        "std" => "names of the library need no namespace: write `min`, not `std::min`",
-        "long" => "write `int64_t`",
-        "short" => "write `int16_t`",
-        "char" => "write `int8_t` or `uint8_t`",
-        "size_type" => "write `uint`",
+        "std" | "glm" | "metal" | "math" | "np" | "torch" => {
+            "names of the library need no namespace: write `min`, not `std::min`; arrays are `float[4]`"
+        }
+        "long" | "i64" => "write `int64_t`",
+        "u64" => "write `uint64_t`",
+        "short" | "i16" => "write `int16_t`",
+        "u16" => "write `uint16_t`",
+        "char" | "i8" => "write `int8_t`",
+        "u8" | "uchar" => "write `uint8_t`",
+        "f16" | "__half" => "write `half`",
+        "f32" => "write `float`",
+        "f64" => "write `double`",
+        "i32" => "write `int`",
+        "u32" => "write `uint`",
+        "usize" | "size_type" => "write `uint`",
+        "sampler2D" => "write `Sampler2D`, or `Texture2D` and `SamplerState`",
+        "samplerCube" => "write `SamplerCube`, or `TextureCube` and `SamplerState`",
+        "string" | "str" => "write `String`",
+        "function" | "def" | "fn" => "write `func f(x : float) -> float { .. }` or `float f(float x) { .. }`",
         _ => return shape(name).map(|ty| format!("write `{ty}`")),
     };
     Some(known.into())
@@ -41,6 +120,14 @@ fn shape(name: &str) -> Option<String> {
     let scalars = [("vec", "float"), ("ivec", "int"), ("uvec", "uint"), ("bvec", "bool"), ("dvec", "double")];
     for (prefix, scalar) in scalars {
         if let Some(count) = name.strip_prefix(prefix)
+            && count.len() == 1
+            && count.chars().all(digit)
+        {
+            return Some(format!("{scalar}{count}"));
+        }
+    }
+    for (suffix, scalar) in [("f", "float"), ("i", "int"), ("u", "uint"), ("h", "half")] {
+        if let Some(count) = name.strip_prefix("vec").and_then(|rest| rest.strip_suffix(suffix))
             && count.len() == 1
             && count.chars().all(digit)
         {
@@ -65,6 +152,7 @@ mod tests {
         assert_eq!(shape("uvec2"), Some("uint2".into()));
         assert_eq!(shape("mat4"), Some("float4x4".into()));
         assert_eq!(shape("mat2x3"), Some("float3x2".into()));
+        assert_eq!(shape("vec2h"), Some("half2".into()));
         assert_eq!(shape("vec5"), None);
         assert_eq!(shape("vector"), None);
     }

@@ -13,8 +13,10 @@
 //! | [`foreign`] | names of other languages, with what to write instead |
 //! | [`unavailable`] | names of the language's library that ours does not have |
 //! | [`uses`] | what each name of the user's files means, for editors |
+//! | [`declared`] | the declaration at a position, and the type of what a name means, for editors |
 
 pub(crate) mod access;
+mod declared;
 pub(crate) mod foreign;
 pub(crate) mod library_items;
 pub(crate) mod lookup;

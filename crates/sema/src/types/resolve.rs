@@ -2,14 +2,15 @@
 
 mod laid;
 mod named;
+mod packs;
 mod storage;
 
 use crate::Checked;
 use crate::codes;
-use crate::hir::{Arg, GenericParam, InterfaceRef, PackPart, Ty, TyKind, Val, ValKind};
+use crate::hir::{Arg, GenericParam, InterfaceRef, Ty, TyKind, Val, ValKind};
 use crate::names::lookup::Found;
 use crate::tables::{Builtin, GenericsId, Item, ScopeId};
-use cotangent_base::{Diagnostic, Span};
+use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast::{self, ExprKind};
 
 /// What a path stands for where a type or namespace may stand.
@@ -68,19 +69,7 @@ impl Checked {
     /// What a path denotes among types and namespaces. With `report`, says why if it is nothing.
     pub(crate) fn type_path(&mut self, expr: &ast::Expr, scope: ScopeId, report: bool) -> Option<Path> {
         match &expr.kind {
-            ExprKind::Name(name) => {
-                let Some(found) = self.lookup_type(scope, *name) else {
-                    let shaped = self.shaped_type(scope, *name);
-                    if shaped.is_none() && report {
-                        self.unknown_type(*name, expr.span, scope);
-                    }
-                    return shaped.map(Path::Ty);
-                };
-                if report && self.is_ambiguous(scope, *name, expr.span) {
-                    return Some(Path::Ty(self.error_ty()));
-                }
-                self.found_path(found, expr.span, scope, report)
-            }
+            ExprKind::Name(name) => self.name_path(*name, expr.span, scope, report),
             ExprKind::ThisType => match self.this_type(scope) {
                 Some(ty) => Some(Path::Ty(ty)),
                 None if report => {
@@ -113,18 +102,7 @@ impl Checked {
                 self.type_path(inner, scope, report)
             }
             ExprKind::Member(base, name) => self.member_path(base, *name, scope, report),
-            ExprKind::Apply(base, args) => match self.type_path(base, scope, report)? {
-                Path::Open(found) => Some(Path::Ty(self.apply(&found, args, expr.span, scope))),
-                Path::Ty(ty) if self.is_error(ty) => Some(Path::Ty(ty)),
-                Path::Ty(_) | Path::Namespace(_) => {
-                    if report {
-                        let message =
-                            format!("`{}` takes no generic arguments", crate::types::show::syntax(base));
-                        self.diagnostics.push(Diagnostic::new(codes::GENERIC_ARGS, expr.span, message));
-                    }
-                    None
-                }
-            },
+            ExprKind::Apply(base, args) => self.applied_path(base, args, expr.span, scope, report),
             ExprKind::Index(base, sizes) => {
                 let path = self.type_path(base, scope, report)?;
                 let element = self.path_ty(path, base.span, scope);
@@ -151,18 +129,7 @@ impl Checked {
                 let pack = self.path_ty(path, inner.span, scope);
                 self.each_path(pack, expr.span, report).map(Path::Ty)
             }
-            ExprKind::Expand(inner) => {
-                self.tables.resolving.begin_expand();
-                let path = self.type_path(inner, scope, report);
-                let pattern = path.map(|path| self.path_ty(path, inner.span, scope));
-                let packs = self.tables.resolving.end_expand();
-                let pattern = pattern?;
-                if self.is_error(pattern) {
-                    return Some(Path::Ty(pattern));
-                }
-                let over = self.expanded_over(&packs, expr.span, report)?;
-                Some(Path::Ty(self.expand_ty(Arg::Ty(pattern), over)))
-            }
+            ExprKind::Expand(inner) => self.expanded_path(inner, expr.span, scope, report),
             ExprKind::Error => Some(Path::Ty(self.error_ty())),
             _ => {
                 if report {
@@ -172,6 +139,57 @@ impl Checked {
                 None
             }
         }
+    }
+
+    fn name_path(&mut self, name: Symbol, span: Span, scope: ScopeId, report: bool) -> Option<Path> {
+        let Some(found) = self.lookup_type(scope, name) else {
+            let shaped = self.shaped_type(scope, name);
+            if shaped.is_none() && report {
+                self.unknown_type(name, span, scope);
+            }
+            return shaped.map(Path::Ty);
+        };
+        if report && self.is_ambiguous(scope, name, span) {
+            return Some(Path::Ty(self.error_ty()));
+        }
+        self.found_path(found, span, scope, report)
+    }
+
+    /// `Base<..>`.
+    fn applied_path(
+        &mut self,
+        base: &ast::Expr,
+        args: &[ast::Expr],
+        span: Span,
+        scope: ScopeId,
+        report: bool,
+    ) -> Option<Path> {
+        match self.type_path(base, scope, report)? {
+            Path::Open(found) => Some(Path::Ty(self.apply(&found, args, span, scope))),
+            Path::Ty(ty) if self.is_error(ty) => Some(Path::Ty(ty)),
+            Path::Ty(_) | Path::Namespace(_) => {
+                if report {
+                    let message =
+                        format!("`{}` takes no generic arguments", crate::types::show::syntax(base));
+                    self.diagnostics.push(Diagnostic::new(codes::GENERIC_ARGS, span, message));
+                }
+                None
+            }
+        }
+    }
+
+    /// `expand Inner`.
+    fn expanded_path(&mut self, inner: &ast::Expr, span: Span, scope: ScopeId, report: bool) -> Option<Path> {
+        self.tables.resolving.begin_expand();
+        let path = self.type_path(inner, scope, report);
+        let pattern = path.map(|path| self.path_ty(path, inner.span, scope));
+        let packs = self.tables.resolving.end_expand();
+        let pattern = pattern?;
+        if self.is_error(pattern) {
+            return Some(Path::Ty(pattern));
+        }
+        let over = self.expanded_over(&packs, span, report)?;
+        Some(Path::Ty(self.expand_ty(Arg::Ty(pattern), over)))
     }
 
     fn unsupported_ty(&mut self, span: Span, what: &str, report: bool) -> Option<Path> {
@@ -409,118 +427,6 @@ impl Checked {
         let list = self.program.types.args(items);
         let list = self.spliced(list);
         self.program.types.ty(TyKind::Tuple(list))
-    }
-
-    /// Notes that a pack is expanded here. Reports an `each` that nothing expands.
-    pub(crate) fn note_each(&mut self, pack: Ty, span: Span, report: bool) -> bool {
-        if self.tables.resolving.expand(pack) {
-            return true;
-        }
-        if report {
-            let message = "`each` outside an `expand`";
-            self.diagnostics.push(
-                Diagnostic::new(codes::EACH_ALONE, span, message)
-                    .help("write `expand` before the whole expression"),
-            );
-        }
-        false
-    }
-
-    /// `each pack`, as a type.
-    fn each_path(&mut self, pack: Ty, span: Span, report: bool) -> Option<Ty> {
-        if self.is_error(pack) {
-            return Some(pack);
-        }
-        let Some(pack) = self.as_pack(pack) else {
-            if report {
-                self.not_a_pack(pack, span);
-            }
-            return None;
-        };
-        self.note_each(pack, span, report).then(|| self.each_ty(pack))
-    }
-
-    /// `__first(pack)` and its kin, as a type.
-    pub(crate) fn part_path(&mut self, part: PackPart, pack: Ty, span: Span, report: bool) -> Option<Ty> {
-        if self.is_error(pack) {
-            return Some(pack);
-        }
-        let Some(pack) = self.as_pack(pack) else {
-            if report {
-                self.not_a_pack(pack, span);
-            }
-            return None;
-        };
-        if !self.is_nonempty(pack) {
-            if report {
-                self.may_be_empty(part, pack, span);
-            }
-            return Some(self.error_ty());
-        }
-        let ty = self.part_ty(part, pack);
-        let is_value = self.pack_values(pack).is_some() || self.is_error(ty);
-        if let (true, PackPart::First | PackPart::Last) = (is_value, part) {
-            if !report {
-                return None;
-            }
-            let message = format!("`{}` of a pack of values is a value, not a type", part.name());
-            self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, span, message));
-            return Some(self.error_ty());
-        }
-        Some(ty)
-    }
-
-    /// `__packBranch(pack, empty, filled)`: `filled` if the pack has elements, otherwise `empty`. It is the first of as many `filled` as
-    /// there are elements, with `empty` after them.
-    fn branch_path(&mut self, over: Ty, empty: Ty, filled: Ty, span: Span, report: bool) -> Option<Ty> {
-        if [over, empty, filled].into_iter().any(|ty| self.is_error(ty)) {
-            return Some(self.error_ty());
-        }
-        let Some(over) = self.as_pack(over) else {
-            if report {
-                self.not_a_pack(over, span);
-            }
-            return None;
-        };
-        let all = self.expand_ty(Arg::Ty(filled), over);
-        let pack = self.pack_of(&[Arg::Ty(all), Arg::Ty(empty)]);
-        Some(self.part_ty(PackPart::First, pack))
-    }
-
-    /// Reports a part of a pack that may have none.
-    pub(crate) fn may_be_empty(&mut self, part: PackPart, pack: Ty, span: Span) {
-        let message = format!("`{}` of a pack that may be empty", part.name());
-        self.diagnostics.push(
-            Diagnostic::new(codes::UNMET_BOUND, span, message)
-                .help(format!("add `where nonempty({})`", self.show_ty(pack))),
-        );
-    }
-
-    /// Reports that something under `each` or `countof` is no pack.
-    pub(crate) fn not_a_pack(&mut self, ty: Ty, span: Span) {
-        let message = format!("`{}` is not a pack", self.show_ty(ty));
-        self.diagnostics.push(Diagnostic::new(codes::NOT_A_PACK, span, message));
-    }
-
-    /// The pack that decides how often something is expanded; reports if there is none.
-    pub(crate) fn expanded_over(&mut self, packs: &[Ty], span: Span, report: bool) -> Option<Ty> {
-        if packs.is_empty() && report {
-            let message = "`expand` contains no pack under `each`";
-            self.diagnostics.push(Diagnostic::new(codes::EXPANDS_NOTHING, span, message));
-        }
-        // One of known elements tells the most.
-        packs.iter().find(|pack| self.elements_of(**pack).is_some()).or(packs.first()).copied()
-    }
-
-    /// The type of something that has one value.
-    pub(crate) fn not_pack(&mut self, ty: Ty, span: Span, what: &str) -> Ty {
-        if !self.is_pack(ty) {
-            return ty;
-        }
-        let message = format!("{what} cannot be a pack");
-        self.diagnostics
-            .push(Diagnostic::new(codes::MISPLACED_PACK, span, message).help("use `Tuple<expand each T>`"));
-        self.error_ty()
     }
 
     /// The number of elements of an array as written, if it can be one.

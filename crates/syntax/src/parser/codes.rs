@@ -179,8 +179,8 @@ cotangent_base::codes! {
     /// float operator.(V a, V b);
     /// ```
     ///
-    /// The operators are `+ - * / % & | ^ ~ ! << >> == != < > <= >= && || ++ --`, their assignment forms, `()`, `,` and `?:`,
-    /// which receives both of its values.
+    /// The operators are `+ - * / % & | ^ ~ ! << >> == != < > <= >= && || ++ --`, their assignment forms, `()`, `,` and `?:`. An
+    /// `operator?:` receives both values, since both are evaluated.
     ///
     /// ```slang
     /// float operator*(V a, V b);

@@ -140,6 +140,10 @@ impl Parser<'_> {
             _ if next.is(Punct::LParen) => {
                 let constructor = self.behind(self.pos + 1).is_some_and(|b| self.tokens[b].is(Punct::LBrace));
                 let error = error("expected a declaration, found what looks like a call");
+                let error = self.with_foreign_help(error);
+                if error.help.is_some() {
+                    return self.fail(error);
+                }
                 self.fail(error.help(match constructor {
                     true => "a function needs a result type; a constructor is written `__init(..) {..}`",
                     false => "calls are only allowed in the body of a function",

@@ -83,7 +83,7 @@ impl Parser<'_> {
                 func.throws = Some(self.ty()?);
             } else if self.at_kw_name(Kw::Where) {
                 self.wheres(&mut func.generics)?;
-            } else if self.at(Punct::Arrow) {
+            } else if self.at(Punct::Arrow) && may_follow(func) {
                 self.bump();
                 if self.at_kw_name(Kw::NoDiff) {
                     self.bump();
@@ -375,4 +375,9 @@ pub(super) fn joined(mut first: Generics, mut second: Generics) -> Generics {
     first.params.append(&mut second.params);
     first.wheres.append(&mut second.wheres);
     first
+}
+
+/// Whether the result type may follow the parameters: not if another one stands before the name.
+fn may_follow(func: &FuncDecl) -> bool {
+    func.result.as_ref().is_none_or(|result| result.span == func.name.span)
 }

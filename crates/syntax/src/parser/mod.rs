@@ -15,6 +15,7 @@ mod aggregate;
 pub mod codes;
 mod decl;
 mod expr;
+mod foreign;
 mod func;
 mod generics;
 mod lookahead;
@@ -252,6 +253,7 @@ impl Parser<'_> {
             self.last_error = self.pos;
             self.errors += 1;
         }
+        let diagnostic = self.with_foreign_help(diagnostic);
         self.diags.push(diagnostic);
         if self.errors >= MAX_ERRORS {
             let message = "too many errors";

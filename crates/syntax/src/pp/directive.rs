@@ -67,11 +67,13 @@ impl Preprocessor<'_> {
             "language" | "lang" => self.language(name, rest),
             "version" | "extension" => {
                 let message = format!("`#{}` belongs to GLSL, which is not supported", name.spelling());
-                self.diags.push(Diagnostic::new(codes::UNSUPPORTED_SYNTAX, name.span, message));
+                let error = Diagnostic::new(codes::UNSUPPORTED_SYNTAX, name.span, message);
+                self.diags.push(error.help("remove the line, and write the program in Slang: `[shader(\"compute\")]`, `float3`, `RWStructuredBuffer`"));
             }
             _ => {
                 let message = format!("`#{}` is not a directive", name.spelling());
-                self.diags.push(Diagnostic::new(codes::UNKNOWN_DIRECTIVE, hash.span.to(name.span), message));
+                let error = Diagnostic::new(codes::UNKNOWN_DIRECTIVE, hash.span.to(name.span), message);
+                self.diags.push(error.help("a comment begins with `//`"));
             }
         }
     }
@@ -238,7 +240,10 @@ impl Preprocessor<'_> {
                 if let Some(limit) = self.loader.limit() {
                     error = error.note(limit);
                 }
-                self.diags.push(error.help("check its spelling, or add its folder with `-I`"));
+                self.diags.push(error.help(match is_header_of_cpp(&wanted) {
+                    true => "remove the line: functions of the library need no header",
+                    false => "check its spelling, or add its folder with `-I`",
+                }));
             }
         }
     }
@@ -285,4 +290,39 @@ impl Preprocessor<'_> {
             }
         }
     }
+}
+
+/// Whether a header belongs to the libraries of C, C++ or CUDA.
+fn is_header_of_cpp(path: &str) -> bool {
+    let known = [
+        "cmath",
+        "math.h",
+        "vector",
+        "iostream",
+        "algorithm",
+        "array",
+        "cstdint",
+        "stdint.h",
+        "stdio.h",
+        "stdlib.h",
+        "cstdio",
+        "string",
+        "limits",
+        "float.h",
+        "cfloat",
+        "cuda_runtime.h",
+        "cuda.h",
+        "cuda_fp16.h",
+        "metal_stdlib",
+        "assert.h",
+        "cassert",
+        "functional",
+        "utility",
+        "tuple",
+        "optional",
+        "memory",
+        "simd/simd.h",
+        "glm/glm.hpp",
+    ];
+    known.contains(&path)
 }

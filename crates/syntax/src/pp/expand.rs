@@ -202,8 +202,7 @@ impl Preprocessor<'_> {
             return Some(arguments);
         }
         let plural = if params == 1 { "argument" } else { "arguments" };
-        let message =
-            format!("the macro `{name}` takes {params} {plural}, but {} are given", arguments.len());
+        let message = format!("the macro `{name}` takes {params} {plural}, not {}", arguments.len());
         self.diags.push(
             Diagnostic::new(codes::MACRO_ARGUMENTS, token.span, message).label(used.span, "defined here"),
         );

@@ -7,7 +7,7 @@ use super::INTERPRETED;
 use crate::args::{Format, Report};
 use crate::output::{print, write};
 use crate::report::{Failure, finish};
-use cotangent::ir::Prefer;
+use cotangent::ir::{Prefer, Segments};
 use cotangent::report::{Kept, Report as Costs};
 use cotangent::{Program, Session, Sources, Symbol};
 use serde_json::{Value, json};
@@ -17,14 +17,19 @@ use std::sync::Arc;
 struct Shown<'r> {
     function: &'r str,
     costs: &'r Costs,
-    /// What each policy would give: what `--prefer` says, if it is there, and the costs.
+    /// What each policy would give: the flag that asks for it, if one is needed, and the costs.
     policies: Vec<(Option<&'static str>, Arc<Costs>)>,
     sources: &'r Sources,
 }
 
-/// The policies, as `--prefer` names them.
-const POLICIES: [(Option<&str>, Prefer); 3] =
-    [(None, Prefer::Auto), (Some("recompute"), Prefer::Recompute), (Some("checkpoint"), Prefer::Checkpoint)];
+/// The policies, and how the command line asks for them.
+const POLICIES: [(Option<&str>, Prefer, Segments); 5] = [
+    (None, Prefer::Auto, Segments::Auto),
+    (Some("--prefer recompute"), Prefer::Recompute, Segments::Auto),
+    (Some("--prefer checkpoint"), Prefer::Checkpoint, Segments::Auto),
+    (Some("--checkpoint sqrt"), Prefer::Auto, Segments::Sqrt),
+    (Some("--checkpoint log"), Prefer::Auto, Segments::Log),
+];
 
 pub fn report(args: &Report) -> Result<(), Failure> {
     let loader = args.source.search.loader()?;
@@ -40,9 +45,10 @@ pub fn report(args: &Report) -> Result<(), Failure> {
     };
     let costs = finish(ask(&program), args.format)?;
     let mut policies = vec![];
-    for (name, prefer) in POLICIES {
+    for (name, prefer, segments) in POLICIES {
         let mut request = request.clone();
-        request.options.prefer = prefer;
+        (request.options.prefer, request.options.segments) = (prefer, segments);
+        request.options.budget = None;
         // A policy may need what the program does not say, as the bound of a loop: then there is nothing to compare with.
         policies.extend(ask(&session.program(&request)).result.ok().map(|costs| (name, costs)));
     }
@@ -105,14 +111,17 @@ fn json(shown: &Shown<'_>) -> Value {
     let taken = costs.taken.iter().map(|t| json!({ "name": t.name.as_str(), "bytes": t.bytes }));
     let repeated =
         costs.repeated.iter().map(|r| json!({ "name": r.name.as_str(), "place": sources.place(r.span) }));
+    let segmented =
+        costs.segmented.iter().map(|s| json!({ "place": sources.place(s.span), "lengths": s.lengths }));
     let growth = costs.growth();
     let loops = growth.loops.iter().enumerate().map(
         |(number, l)| json!({ "name": growth.name(number), "place": sources.place(l.span), "room": l.room }),
     );
     let policies = shown.policies.iter().map(|(name, costs)| {
         json!({
-            "prefer": name,
+            "policy": name,
             "bytes": costs.bytes,
+            "peak": costs.peak,
             "formula": costs.growth().formula(),
             "repeated": costs.repeated.len(),
             "primal_instructions": costs.primal_instructions,
@@ -127,6 +136,9 @@ fn json(shown: &Shown<'_>) -> Value {
         "kept": kept.collect::<Vec<_>>(),
         "taken": taken.collect::<Vec<_>>(),
         "repeated": repeated.collect::<Vec<_>>(),
+        "segmented": segmented.collect::<Vec<_>>(),
+        "price": costs.price,
+        "peak": costs.peak,
         "primal_instructions": costs.primal_instructions,
         "backward_instructions": costs.backward_instructions,
         "policies": policies.collect::<Vec<_>>(),

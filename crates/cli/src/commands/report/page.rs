@@ -62,12 +62,20 @@ fn summary(shown: &Shown<'_>) -> String {
             .map(|t| format!("<code>{}</code> ({} bytes)", escape(t.name.as_str()), t.bytes));
         out += &format!(" It takes from its caller: {}.", taken.collect::<Vec<_>>().join(", "));
     }
+    for s in &costs.segmented {
+        let lengths = s.lengths.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let place = escape(&shown.sources.place(s.span));
+        out += &format!(" It runs the loop at {place} again in segments of {lengths} iterations.");
+    }
+    if costs.peak > costs.bytes {
+        out += &format!(" At most {} bytes are stored at a time, with those of what runs again.", costs.peak);
+    }
     out + "</p>\n"
 }
 
 fn policies(shown: &Shown<'_>) -> String {
     let mut out =
-        "<h2>Policies</h2>\n<table class=\"facts\"><tr><th>--prefer</th><th>bytes</th><th>formula</th>\
+        "<h2>Policies</h2>\n<table class=\"facts\"><tr><th>policy</th><th>bytes</th><th>at a time</th><th>formula</th>\
                    <th>values computed twice</th><th>instructions</th></tr>\n"
             .to_string();
     for (name, costs) in &shown.policies {
@@ -75,10 +83,11 @@ fn policies(shown: &Shown<'_>) -> String {
         let class = if is_chosen { " class=\"chosen\"" } else { "" };
         let instructions = costs.primal_instructions + costs.backward_instructions;
         out += &format!(
-            "<tr{class}><td>{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td>\
+            "<tr{class}><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{instructions}</td></tr>\n",
             name.unwrap_or("(default)"),
             costs.bytes,
+            costs.peak,
             costs.growth().formula(),
             costs.repeated.len(),
         );

@@ -2,7 +2,7 @@
 
 use super::Shown;
 use cotangent::Sources;
-use cotangent::report::{Kept, Report as Costs};
+use cotangent::report::{Kept, Report as Costs, Segmented};
 
 pub fn text(shown: &Shown<'_>) -> String {
     let Shown { function, costs, sources, .. } = shown;
@@ -18,9 +18,33 @@ pub fn text(shown: &Shown<'_>) -> String {
     for repeated in &costs.repeated {
         out += &format!("  {} at {}\n", repeated.name, sources.place(repeated.span));
     }
+    out += &again(costs, sources);
     let (primal, backward) = (costs.primal_instructions, costs.backward_instructions);
     out += &format!("\n{primal} instructions compute the values, {backward} the gradient\n");
     out + &policies(shown)
+}
+
+/// What runs again as a whole, and the most that is stored then.
+fn again(costs: &Costs, sources: &Sources) -> String {
+    let mut out = String::new();
+    if !costs.segmented.is_empty() {
+        out += "\nand runs loops again\n";
+    }
+    for Segmented { span, lengths } in &costs.segmented {
+        let lengths = match &lengths[..] {
+            [first, second, .., last] if lengths.len() > 3 => format!("{first}, {second}, .. {last}"),
+            all => all.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
+        };
+        out += &format!("  at {} in segments of {lengths} iterations\n", sources.place(*span));
+    }
+    if costs.price > 1 {
+        out += &format!("\na byte counts {} times as much as without `--context`\n", costs.price);
+    }
+    if costs.peak > costs.bytes {
+        out +=
+            &format!("\nat most {} bytes are stored at a time, with those of what runs again\n", costs.peak);
+    }
+    out
 }
 
 /// A field, and under it the parts of what a call keeps.
@@ -58,8 +82,12 @@ fn policies(shown: &Shown<'_>) -> String {
     let lines = others.map(|(name, costs)| {
         let (bytes, again) = (costs.bytes, costs.repeated.len());
         let instructions = costs.primal_instructions + costs.backward_instructions;
-        let flag = name.map_or("without --prefer".to_string(), |name| format!("--prefer {name}"));
-        format!("  {bytes:>8} bytes  {flag}: {again} recomputed, {instructions} instructions\n")
+        let flag = name.unwrap_or("without a flag");
+        let peak = match costs.peak > bytes {
+            true => format!(", at most {} bytes at a time", costs.peak),
+            false => String::new(),
+        };
+        format!("  {bytes:>8} bytes  {flag}: {again} recomputed, {instructions} instructions{peak}\n")
     });
     let lines: String = lines.collect();
     if lines.is_empty() { lines } else { format!("\nother policies store\n{lines}") }

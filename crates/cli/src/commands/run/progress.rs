@@ -1,5 +1,6 @@
 //! Tells on stderr how far a long run is.
 
+use super::stages::{Round, Stage};
 use crate::args::Format;
 use crate::report::note;
 use cotangent::jit::Monitor;
@@ -12,8 +13,8 @@ const FIRST: Duration = Duration::from_secs(2);
 
 /// How far a run is.
 pub struct Progress<'p> {
-    /// The name of the entry point of each launch.
-    pub stages: Vec<(&'p str, u64)>,
+    /// What is launched.
+    pub rounds: &'p [Round<Stage>],
     /// How many launches have begun.
     pub begun: AtomicU64,
     /// Knows how many groups have run, on back ends that count them.
@@ -40,14 +41,11 @@ impl Progress<'_> {
     }
 
     fn text(&self, elapsed: Duration) -> String {
-        let total: u64 = self.stages.iter().map(|(_, times)| times).sum();
-        let (begun, mut before) = (self.begun.load(Relaxed), 0);
+        let total: u64 = self.rounds.iter().map(Round::launches).sum();
+        let begun = self.begun.load(Relaxed);
         let mut text = format!("running for {} s", elapsed.as_secs());
-        for (name, times) in &self.stages {
-            if begun > before && begun <= before + times {
-                text += &format!(", in `{name}`");
-            }
-            before += times;
+        if let Some(name) = self.running(begun) {
+            text += &format!(", in `{name}`");
         }
         if total > 1 {
             text += &format!(", launch {begun} of {total}");
@@ -56,5 +54,22 @@ impl Progress<'_> {
             Some((done, groups)) if groups > 1 => text + &format!(", {done} of {groups} groups"),
             _ => text,
         }
+    }
+
+    /// The entry point of the launch of that number, counted from 1.
+    fn running(&self, begun: u64) -> Option<&str> {
+        let mut number = begun.checked_sub(1)?;
+        let round = self.rounds.iter().find(|round| {
+            let is_here = number < round.launches();
+            number -= if is_here { 0 } else { round.launches() };
+            is_here
+        })?;
+        number %= round.launches() / round.times;
+        let stage = round.stages.iter().find(|stage| {
+            let is_here = number < stage.times;
+            number -= if is_here { 0 } else { stage.times };
+            is_here
+        });
+        stage.map(|stage| stage.name.as_str())
     }
 }

@@ -54,7 +54,7 @@ impl Kind {
 }
 
 /// A range of slots.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Slot {
     /// Of which kind.
     pub kind: Kind,

@@ -8,7 +8,7 @@ use crate::texture::Sampling;
 use crate::wave::Wave;
 use crate::{
     Apply, AtomicKind, DiffCall, DiffInfo, Dir, Func, FuncKind, Inline, Inst, InstData, LoopInfo, Memory,
-    Module, Op, Param, Path, Prefer, Region, Screen, Stage, Step, Trap, Ty, Unroll, Value,
+    Module, Op, Param, Path, Prefer, Region, Screen, Segments, Stage, Step, Trap, Ty, Unroll, Value,
 };
 use cotangent_base::{EntitySet, Map};
 use std::fmt::Write;
@@ -171,6 +171,7 @@ impl<'a> Printer<'a> {
             Prefer::Auto => "",
             Prefer::Recompute => " prefer(recompute)",
             Prefer::Checkpoint => " prefer(checkpoint)",
+            Prefer::Rerun => " prefer(rerun)",
         });
         if !held.is_empty() {
             put!(self.out, " held({})", List(held.iter().map(|name| Name(*name))));
@@ -373,6 +374,13 @@ impl<'a> Printer<'a> {
             Unroll::Force => " unroll(force)",
             Unroll::Never => " unroll(never)",
         });
+        match info.segments {
+            Segments::Auto => {}
+            Segments::Whole => self.out.push_str(" segments(whole)"),
+            Segments::Of(length) => put!(self.out, " segments({length})"),
+            Segments::Sqrt => self.out.push_str(" segments(sqrt)"),
+            Segments::Log => self.out.push_str(" segments(log)"),
+        }
         self.out.push_str(if info.reversed { " rev" } else { "" });
         let args = |region: &Region| self.typed_list(&self.func.regions[*region].args);
         let labels = labels.iter().zip(&data.regions).map(|(label, r)| format!(" {label}({})", args(r)));

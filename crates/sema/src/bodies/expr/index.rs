@@ -2,12 +2,12 @@
 
 use super::Entity;
 use crate::bodies::body::BodyCx;
-use crate::bodies::overload::{Argument, Callee};
+use crate::bodies::overload::{Argument, Callee, Choice};
 use crate::codes;
 use crate::declarations::attrs;
-use crate::hir::{Expr, ExprKind, FuncRef, Ty, TyKind, Val};
+use crate::hir::{Expr, ExprKind, FuncId, FuncRef, Ty, TyKind, Val};
 use crate::names::lookup::Found;
-use crate::tables::{FuncSource, Item, PropId};
+use crate::tables::{FuncSource, Item, PropId, PropInfo};
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast;
 
@@ -152,7 +152,8 @@ impl BodyCx<'_> {
             || info.params.iter().any(|p| p.default.is_some())
     }
 
-    /// A subscript that is chosen, and whose indices are passed, as if its `get` were called.
+    /// A subscript that is chosen, and whose indices are passed, as if its `get` were called. One without a `get` is chosen as if
+    /// its `set` were called, with a value of any type.
     fn called_subscript(
         &mut self,
         subscripts: &[(PropId, Found)],
@@ -160,24 +161,35 @@ impl BodyCx<'_> {
         indices: Vec<Expr>,
         span: Span,
     ) -> Expr {
-        let getter = |(id, found): &(PropId, Found)| {
-            let get = self.cx.tables.props[*id].get?;
-            Some(Found { item: Item::Func(get), ..*found })
+        let named = |accessor: &str, found: Vec<Found>| Callee {
+            this: Some(base.clone()),
+            ..Callee::new(Symbol::new(accessor), &found, span)
         };
-        let getters: Vec<Found> = subscripts.iter().filter_map(getter).collect();
-        let mut callee = Callee::new(Symbol::new("subscript.get"), &getters, span);
-        callee.this = Some(base);
-        let call = self.call(&callee, indices.into_iter().map(Argument::Value).collect(), span);
+        let accessors = |of: fn(&PropInfo) -> Option<FuncId>| {
+            let found = subscripts.iter().filter_map(|(id, found)| {
+                Some(Found { item: Item::Func(of(&self.cx.tables.props[*id])?), ..*found })
+            });
+            found.collect::<Vec<Found>>()
+        };
+        let getters = named("subscript.get", accessors(|prop| prop.get));
+        let setters = named("subscript.set", accessors(|prop| prop.set.filter(|_| prop.get.is_none())));
+        let mut args: Vec<Argument> = indices.into_iter().map(Argument::Value).collect();
+        let unread =
+            matches!(self.choose(&getters, &args), Choice::None(_)) && !setters.candidates.is_empty();
+        if unread {
+            args.push(Argument::Value(self.error(span)));
+        }
+        let call = self.call(if unread { &setters } else { &getters }, args, span);
         let ExprKind::Call(call) = call.kind else { return self.error(span) };
         let FuncRef { func, args } = call.callee;
         let FuncSource::Accessor(id, _) = self.cx.tables.funcs[func].source else { return self.error(span) };
-        let mut passed = call.args.iter().map(|(_, arg)| arg.clone());
-        let this = match self.cx.program.funcs[func].this {
-            Some(_) => passed.next(),
-            None => None,
-        };
+        let mut passed: Vec<Expr> = call.args.iter().map(|(_, arg)| arg.clone()).collect();
+        if unread {
+            passed.pop();
+        }
+        let this = self.cx.program.funcs[func].this.is_some().then(|| passed.remove(0));
         let found = Found::plain(Item::Property(id), args);
-        self.property(id, found, this, passed.collect(), span)
+        self.property(id, found, this, passed, span)
     }
 
     /// The subscript whose indices cost least to convert; the writable one of equals, as in interfaces that refine

@@ -183,6 +183,16 @@ impl BodyCx<'_> {
             let help = format!("a pair has a value, `.p`, and a derivative, `.d`: write `.{half}`");
             return self.report(Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message).help(help));
         }
+        let instead = match (name.name.as_str(), self.kind(ty)) {
+            ("size" | "length" | "len" | "Length", TyKind::Array(..)) => Some("write `getCount()`"),
+            ("s" | "t" | "p" | "q" | "st" | "stp" | "stpq", TyKind::Vector(..)) => {
+                Some("components are `x`, `y`, `z`, `w` or `r`, `g`, `b`, `a`")
+            }
+            _ => None,
+        };
+        if let Some(instead) = instead {
+            return self.report(Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message).help(instead));
+        }
         let names = self.cx.member_names(ty);
         self.report_unknown(message, name, &names);
     }

@@ -82,6 +82,10 @@ impl BodyCx<'_> {
         if let Some(instead) = crate::names::foreign::instead_of(name.as_str()) {
             return self.report(diagnostic.help(instead));
         }
+        if self.cx.program.globals.values().any(|global| global.cbuffer.is_some() && global.name == name) {
+            let help = "the fields of a `cbuffer` are names of their own; a `ConstantBuffer<T>` has members";
+            return self.report(diagnostic.help(help));
+        }
         if !self.cx.suggests() {
             return self.report(diagnostic);
         }

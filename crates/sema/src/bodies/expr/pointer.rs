@@ -47,7 +47,13 @@ impl BodyCx<'_> {
             Some(to) => Expr { span, ..self.cx.block_value(pointer, to) },
             None => {
                 let message = format!("`{}` is not a pointer", self.show(pointer.ty));
-                self.report(Diagnostic::new(codes::MISMATCH, span, message));
+                let error = Diagnostic::new(codes::MISMATCH, span, message);
+                // After another `*`, as in `x ** 2`.
+                let is_number = matches!(self.kind(pointer.ty), TyKind::Scalar(_));
+                self.report(match is_number {
+                    true => error.help("powers are written `pow(x, y)`"),
+                    false => error,
+                });
                 self.error(span)
             }
         }

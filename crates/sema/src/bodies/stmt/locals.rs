@@ -17,7 +17,10 @@ impl BodyCx<'_> {
             ast::DeclKind::Alias(alias) if alias.ty.is_none() => self.cx.open_inside(alias.name),
             ast::DeclKind::Struct(_) | ast::DeclKind::Alias(_) | ast::DeclKind::Enum(_) => {
                 self.open_scope();
+                let known = self.cx.tables.structs.len();
                 self.cx.collect_local(decl.clone(), self.scope);
+                let new = self.cx.tables.structs.keys().skip(known).collect();
+                self.cx.resolve_structs(new);
             }
             ast::DeclKind::Using(_) => {
                 // All `using` declarations of a block share one scope.
@@ -57,6 +60,7 @@ impl BodyCx<'_> {
 
     fn local_var(&mut self, var: &ast::VarDecl, decl: &ast::Decl, out: &mut Block) {
         self.cx.no_bit_field(var);
+        self.cx.check_idle_words_of_local(var, decl);
         let has = |kind| decl.modifiers.iter().any(|m| m.kind == kind);
         if has(ModifierKind::Static) {
             let kind = if has(ModifierKind::GroupShared) {

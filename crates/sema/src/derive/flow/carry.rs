@@ -10,7 +10,7 @@ mod stores;
 
 use self::integers::{Ending, Seen, Spot};
 use super::trail::Step;
-use super::{Flow, Locals, Loss, Target, join};
+use super::{Flow, Given, Locals, Loss, Target, join};
 use crate::hir::{
     BinaryOp, Call, Dir, Expr, ExprId, ExprKind, Label, LocalId, Loop, LoopKind, Stmt, StmtKind, TyKind,
 };
@@ -48,6 +48,8 @@ struct Carry<'f, 'a> {
     stands: Map<LocalId, ExprId>,
     breaks: Map<Label, State>,
     continues: Map<Label, State>,
+    /// The outputs that carry a derivative at some exit so far.
+    given: Given,
 }
 
 impl Flow<'_> {
@@ -66,15 +68,36 @@ impl Flow<'_> {
                 trails.came.note(local, step);
             }
         }
+        Carry::new(self, carries).block(&body.block);
+    }
+
+    /// The outputs that carry a derivative although no parameter does.
+    pub(super) fn carry_from_nothing(&mut self) -> Given {
+        let body = self.body;
+        let mut carry = Carry::new(self, Locals::new());
+        carry.block(&body.block);
+        carry.leave(false);
+        carry.given
+    }
+}
+
+impl<'f, 'a> Carry<'f, 'a> {
+    fn new(flow: &'f mut Flow<'a>, carries: Locals) -> Self {
         let state = State { carries, cut: BTreeSet::new() };
         let (endings, held, versions, aliases, stands, breaks, continues) = Default::default();
-        let mut carry =
-            Carry { flow: self, state, endings, held, versions, aliases, stands, breaks, continues };
-        carry.block(&body.block);
+        let given = Given::default();
+        Carry { flow, state, endings, held, versions, aliases, stands, breaks, continues, given }
     }
 }
 
 impl Carry<'_, '_> {
+    /// Notes what the outputs carry where the function ends.
+    fn leave(&mut self, result: bool) {
+        let params = &self.flow.body.params;
+        self.given.result |= result;
+        self.given.written |= params.iter().any(|param| self.state.carries.contains(*param));
+    }
+
     fn block(&mut self, block: &[Stmt]) {
         for stmt in block {
             self.stmt(stmt);
@@ -124,9 +147,8 @@ impl Carry<'_, '_> {
             StmtKind::Break(label) => jump(&mut self.state, &mut self.breaks, *label),
             StmtKind::Continue(label) => jump(&mut self.state, &mut self.continues, *label),
             StmtKind::Return(value) => {
-                if let Some(value) = value {
-                    self.expr(value);
-                }
+                let result = value.as_ref().is_some_and(|value| self.expr(value));
+                self.leave(result);
                 self.state = State::default();
             }
             StmtKind::Discard => {}
@@ -249,7 +271,7 @@ impl Carry<'_, '_> {
                 } else if let (true, Some(get)) = (carries, get) {
                     self.flow.note_inlined(get.func);
                 }
-                carries && passes || get.is_some_and(|get| self.flow.func_gives(get.func))
+                carries && passes || get.is_some_and(|get| self.flow.checked.given_by(get.func).result)
             }
             ExprKind::Binary(op, a, b) => {
                 let carries = self.expr(a) | self.expr(b);
@@ -296,8 +318,8 @@ impl Carry<'_, '_> {
                 if *post { before } else { after }
             }
             ExprKind::Call(call) => {
-                let carries =
-                    self.call(expr.id, call) || self.flow.has_derivative(expr.ty) && self.flow.gives(call);
+                let carries = self.call(expr.id, call)
+                    || self.flow.has_derivative(expr.ty) && self.flow.given(call).result;
                 let fed = carries || self.flow.fed.contains_key(&expr.id);
                 self.converted_by_call(expr, call, fed);
                 carries
@@ -382,7 +404,7 @@ impl Carry<'_, '_> {
             self.flow.note_inlined(call.callee.func);
         }
         let carries = fed && passes && !self.flow.is_detach(call.callee.func);
-        let written = carries || self.flow.is_source(call);
+        let written = carries || self.flow.given(call).written;
         for ((dir, arg), open) in call.args.iter().zip(&open) {
             if *dir != Dir::In && *open {
                 for place in arg.elements() {

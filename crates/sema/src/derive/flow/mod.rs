@@ -23,11 +23,14 @@
 //! If a derivative is lost, both passes run again and record a [`trail`], from which [`report`] makes the labels.
 
 mod carry;
+mod given;
 mod report;
 mod trail;
 mod want;
 
 use self::carry::integers::Ending;
+use self::given::Given;
+pub(super) use self::given::Givers;
 use super::flags::flags;
 use crate::Checked;
 use crate::hir::{
@@ -155,24 +158,31 @@ impl Checked {
 
     /// What gets lost, in the order of the source; with their paths, if there are trails.
     fn losses(&mut self, func: FuncId, body: &Body, trails: Option<Trails>) -> Vec<(Span, Diagnostic)> {
-        let addressed = addressed(&self.program.types, body);
-        let mut flow = Flow {
-            checked: self,
-            func,
-            body,
-            addressed,
-            differentiable: Map::default(),
-            fed: Map::default(),
-            returned: Map::default(),
-            trails,
-            reports: vec![],
-        };
+        let mut flow = Flow::new(self, func, body);
+        flow.trails = trails;
         flow.carry();
         flow.want();
         let mut reports = flow.reports;
         reports.sort_by_key(|(span, _)| (span.start, span.end));
         reports.dedup_by_key(|(span, _)| *span);
         reports
+    }
+}
+
+impl<'a> Flow<'a> {
+    fn new(checked: &'a mut Checked, func: FuncId, body: &'a Body) -> Self {
+        let addressed = addressed(&checked.program.types, body);
+        Flow {
+            checked,
+            func,
+            body,
+            addressed,
+            differentiable: Map::default(),
+            fed: Map::default(),
+            returned: Map::default(),
+            trails: None,
+            reports: vec![],
+        }
     }
 }
 
@@ -217,26 +227,19 @@ impl Flow<'_> {
         diff.is_differentiable() || *inline == Inline::Early || is_arithmetic || self.is_detach(func)
     }
 
-    /// Whether the result of a call carries a derivative even if no argument does.
-    fn gives(&self, call: &Call) -> bool {
-        call.diff.is_empty() && self.func_gives(call.callee.func)
-    }
-
-    /// Whether the result of a function carries a derivative even if no argument does.
-    fn func_gives(&self, func: FuncId) -> bool {
-        self.func_is_source(func) && !self.checked.program.funcs[func].no_diff_result
-    }
-
-    /// Whether a call runs a custom derivative, so that its outputs may carry a derivative even if no argument does.
-    fn is_source(&self, call: &Call) -> bool {
-        call.diff.is_empty() && self.func_is_source(call.callee.func)
+    /// Which outputs of a call carry a derivative even if no argument does.
+    fn given(&mut self, call: &Call) -> Given {
+        match call.diff.is_empty() {
+            true => self.checked.given_by(call.callee.func),
+            false => Given::default(),
+        }
     }
 
     /// Whether a call may use the derivatives of its arguments although none comes out: it runs a custom derivative, or it calls
     /// a differentiable function without differentiable outputs, which may call one that does.
     fn takes(&mut self, call: &Call) -> bool {
         let func = call.callee.func;
-        if !call.diff.is_empty() || self.func_is_source(func) {
+        if !call.diff.is_empty() || self.checked.is_by_hand(func) {
             return call.diff.is_empty();
         }
         let scope = self.checked.tables.funcs[func].scope;
@@ -249,13 +252,6 @@ impl Flow<'_> {
         let open = self.open_args(call);
         let out = call.args.iter().zip(open).any(|((dir, _), open)| *dir != Dir::In && open);
         !(out || gives && self.has_derivative(result))
-    }
-
-    /// Whether a function has a custom derivative.
-    fn func_is_source(&self, func: FuncId) -> bool {
-        let diff = &self.checked.program.funcs[func].diff;
-        let by_hand = diff.forward.is_some() || diff.backward.is_some() || diff.apply.is_some();
-        by_hand && !diff.constant
     }
 
     /// Remembers a function that a derivative goes into, if its body becomes a part of those that are checked.

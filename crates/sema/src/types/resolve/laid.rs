@@ -30,7 +30,7 @@ impl Checked {
         self.program.structs[id].magic.is_some_and(|magic| magic == *"handle")
     }
 
-    /// Whether a structure is a resource whose element may say how its matrices lie.
+    /// Whether a structure is a resource whose element type may have a matrix layout modifier.
     pub(super) fn is_resource(&self, id: StructId) -> bool {
         let magic = self.program.structs[id].magic;
         magic.is_some_and(|m| {

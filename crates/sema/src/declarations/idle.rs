@@ -1,0 +1,152 @@
+//! Reports modifiers that are not allowed where they stand, and warns of modifiers and semantics that mean nothing there.
+//!
+//! Semantics say what the parameters and results of entry points are, and the fields of structures that pass from one stage to the next.
+//! How a value is interpolated is said in the same places. A function without a stage may become an entry point on the command line, so
+//! its semantics are in doubt only if the file marks its entry points. `cotangent explain W0318` is about these warnings.
+//!
+//! Not here: `precise`, `lowp` and others that say nothing about what a program computes.
+
+use crate::Checked;
+use crate::codes;
+use crate::declarations::attrs;
+use crate::hir::FuncId;
+use crate::names::access::ModuleId;
+use crate::tables::{FuncSource, Owner};
+use cotangent_base::{Diagnostic, Set};
+use cotangent_syntax::ast::{self, DeclKind, Ident, Modifier, ModifierKind};
+
+/// The word for a modifier about values between stages.
+fn interpolation(kind: ModifierKind) -> Option<&'static str> {
+    Some(match kind {
+        ModifierKind::NoInterpolation => "nointerpolation",
+        ModifierKind::NoPerspective => "noperspective",
+        ModifierKind::Linear => "linear",
+        ModifierKind::Centroid => "centroid",
+        ModifierKind::Sample => "sample",
+        _ => return None,
+    })
+}
+
+/// The word for a modifier that is not allowed on a kind of declaration, which the second word names.
+fn misplaced_word(kind: ModifierKind, decl: &DeclKind, owner: Owner) -> Option<(&'static str, &'static str)> {
+    use ModifierKind::{ColumnMajor, GroupShared, Override, RowMajor, Uniform};
+    let is_member = !matches!(owner, Owner::Module);
+    match (decl, kind) {
+        (DeclKind::Var(_), Override) => Some(("override", "a variable")),
+        (DeclKind::Func(_), GroupShared) => Some(("groupshared", "a function")),
+        (DeclKind::Func(_), RowMajor) => Some(("row_major", "a function")),
+        (DeclKind::Func(_), ColumnMajor) => Some(("column_major", "a function")),
+        (DeclKind::Func(_), Uniform) => Some(("uniform", "a function")),
+        (DeclKind::Func(_), Override) if !is_member => Some(("override", "a function outside a type")),
+        (DeclKind::Func(_), _) => interpolation(kind).map(|word| (word, "a function")),
+        _ => None,
+    }
+}
+
+/// The word for a modifier that means nothing on a kind of declaration.
+fn idle_word(kind: ModifierKind, decl: &DeclKind, owner: Owner) -> Option<(&'static str, &'static str)> {
+    let is_plain = matches!(decl, DeclKind::Func(func) if func.kind != ast::FuncKind::Operator);
+    match (decl, kind) {
+        (DeclKind::Var(_), ModifierKind::Inline) => Some(("inline", "a variable")),
+        (_, ModifierKind::Prefix) if is_plain => Some(("__prefix", "a function that is no operator")),
+        (_, ModifierKind::Postfix) if is_plain => Some(("__postfix", "a function that is no operator")),
+        (DeclKind::Var(_), _) if matches!(owner, Owner::Module) => {
+            interpolation(kind).map(|word| (word, "a global variable"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether what stands after the colon is a semantic, not a register.
+fn is_semantic(semantic: &Ident) -> bool {
+    !semantic.name.as_str().contains('(')
+}
+
+impl Checked {
+    fn idle_semantic(&mut self, semantic: Option<Ident>, on: &str) {
+        if let Some(semantic) = semantic.filter(is_semantic) {
+            self.warn_no_effect(
+                &format!("the semantic `{}` has no effect on {on}", semantic.name),
+                semantic.span,
+            );
+        }
+    }
+
+    /// Warns of what means nothing on a declaration outside functions.
+    pub(crate) fn check_idle_words(&mut self, decl: &DeclKind, modifiers: &[Modifier], owner: Owner) {
+        for modifier in modifiers {
+            if let Some((word, on)) = misplaced_word(modifier.kind, decl, owner) {
+                let message = format!("`{word}` is not allowed on {on}");
+                self.diagnostics
+                    .push(Diagnostic::new(codes::MISPLACED, modifier.span, message).help("remove it"));
+            } else if let Some((word, on)) = idle_word(modifier.kind, decl, owner) {
+                self.warn_no_effect(&format!("`{word}` has no effect on {on}"), modifier.span);
+            }
+        }
+        match decl {
+            DeclKind::Var(var) if matches!(owner, Owner::Module) => {
+                self.idle_semantic(var.semantic, "a global variable");
+            }
+            DeclKind::CBuffer(_, fields) => {
+                for field in fields {
+                    if let DeclKind::Var(var) = &field.kind {
+                        self.idle_semantic(var.semantic, "a field of a `cbuffer`");
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The same for a variable of a function, which takes few words.
+    pub(crate) fn check_idle_words_of_local(&mut self, var: &ast::VarDecl, decl: &ast::Decl) {
+        self.refuse_attributes(&decl.attributes, "a local variable");
+        let mut refuse = |what: String, span| {
+            let message = format!("{what} is not allowed on a local variable");
+            self.diagnostics.push(Diagnostic::new(codes::MISPLACED, span, message).help("remove it"));
+        };
+        if let Some(semantic) = var.semantic.filter(is_semantic) {
+            refuse(format!("the semantic `{}`", semantic.name), semantic.span);
+        }
+        for modifier in &decl.modifiers {
+            let word = match modifier.kind {
+                ModifierKind::Uniform => "uniform",
+                ModifierKind::GloballyCoherent => "globallycoherent",
+                other => match interpolation(other) {
+                    Some(word) => word,
+                    None => continue,
+                },
+            };
+            refuse(format!("`{word}`"), modifier.span);
+        }
+    }
+
+    /// Warns of the semantics of functions that are no entry points: of methods, and of functions without a stage where others have one.
+    pub(crate) fn check_semantics(&mut self, func: FuncId, with_stages: &Set<ModuleId>) {
+        let info = &self.tables.funcs[func];
+        let FuncSource::Func(decl) = &info.source else { return };
+        let decl = decl.clone();
+        let attributes = &info.prefix.attributes;
+        if attrs::has(attributes, "shader") || attrs::has(attributes, "numthreads") {
+            return;
+        }
+        let on = match info.owner {
+            Owner::Module if with_stages.contains(&self.tables.scopes[info.scope].module()) => {
+                "a function without a shader stage"
+            }
+            Owner::Module => return,
+            Owner::Struct(_) | Owner::Extension(_) | Owner::Interface(_) | Owner::Enum(_) => "a method",
+        };
+        self.idle_semantic(decl.semantic, on);
+        for param in &decl.params {
+            self.idle_semantic(param.semantic, on);
+        }
+    }
+
+    /// The modules that mark their entry points.
+    pub(crate) fn modules_with_stages(&self) -> Set<ModuleId> {
+        let funcs = self.tables.funcs.user().iter().map(|func| &self.tables.funcs[*func]);
+        let marked = funcs.filter(|info| attrs::has(&info.prefix.attributes, "shader"));
+        marked.map(|info| self.tables.scopes[info.scope].module()).collect()
+    }
+}

@@ -1,0 +1,127 @@
+//! Resolves types that are made of packs: `each P`, `__first(P)`, `__packBranch(P, A, B)`, and what an `expand` goes over.
+
+use crate::Checked;
+use crate::codes;
+use crate::hir::{Arg, PackPart, Ty};
+use cotangent_base::{Diagnostic, Span};
+
+impl Checked {
+    /// Notes that a pack is expanded here. Reports an `each` that nothing expands.
+    pub(crate) fn note_each(&mut self, pack: Ty, span: Span, report: bool) -> bool {
+        if self.tables.resolving.expand(pack) {
+            return true;
+        }
+        if report {
+            let message = "`each` outside an `expand`";
+            self.diagnostics.push(
+                Diagnostic::new(codes::EACH_ALONE, span, message)
+                    .help("write `expand` before the whole expression"),
+            );
+        }
+        false
+    }
+
+    /// `each pack`, as a type.
+    pub(super) fn each_path(&mut self, pack: Ty, span: Span, report: bool) -> Option<Ty> {
+        if self.is_error(pack) {
+            return Some(pack);
+        }
+        let Some(pack) = self.as_pack(pack) else {
+            if report {
+                self.not_a_pack(pack, span);
+            }
+            return None;
+        };
+        self.note_each(pack, span, report).then(|| self.each_ty(pack))
+    }
+
+    /// `__first(pack)` and its kin, as a type.
+    pub(crate) fn part_path(&mut self, part: PackPart, pack: Ty, span: Span, report: bool) -> Option<Ty> {
+        if self.is_error(pack) {
+            return Some(pack);
+        }
+        let Some(pack) = self.as_pack(pack) else {
+            if report {
+                self.not_a_pack(pack, span);
+            }
+            return None;
+        };
+        if !self.is_nonempty(pack) {
+            if report {
+                self.may_be_empty(part, pack, span);
+            }
+            return Some(self.error_ty());
+        }
+        let ty = self.part_ty(part, pack);
+        let is_value = self.pack_values(pack).is_some() || self.is_error(ty);
+        if let (true, PackPart::First | PackPart::Last) = (is_value, part) {
+            if !report {
+                return None;
+            }
+            let message = format!("`{}` of a pack of values is a value, not a type", part.name());
+            self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, span, message));
+            return Some(self.error_ty());
+        }
+        Some(ty)
+    }
+
+    /// `__packBranch(pack, empty, filled)`: `filled` if the pack has elements, otherwise `empty`. It is the first of as many `filled` as
+    /// there are elements, with `empty` after them.
+    pub(super) fn branch_path(
+        &mut self,
+        over: Ty,
+        empty: Ty,
+        filled: Ty,
+        span: Span,
+        report: bool,
+    ) -> Option<Ty> {
+        if [over, empty, filled].into_iter().any(|ty| self.is_error(ty)) {
+            return Some(self.error_ty());
+        }
+        let Some(over) = self.as_pack(over) else {
+            if report {
+                self.not_a_pack(over, span);
+            }
+            return None;
+        };
+        let all = self.expand_ty(Arg::Ty(filled), over);
+        let pack = self.pack_of(&[Arg::Ty(all), Arg::Ty(empty)]);
+        Some(self.part_ty(PackPart::First, pack))
+    }
+
+    /// Reports a part of a pack that may have none.
+    pub(crate) fn may_be_empty(&mut self, part: PackPart, pack: Ty, span: Span) {
+        let message = format!("`{}` of a pack that may be empty", part.name());
+        self.diagnostics.push(
+            Diagnostic::new(codes::UNMET_BOUND, span, message)
+                .help(format!("add `where nonempty({})`", self.show_ty(pack))),
+        );
+    }
+
+    /// Reports that something under `each` or `countof` is no pack.
+    pub(crate) fn not_a_pack(&mut self, ty: Ty, span: Span) {
+        let message = format!("`{}` is not a pack", self.show_ty(ty));
+        self.diagnostics.push(Diagnostic::new(codes::NOT_A_PACK, span, message));
+    }
+
+    /// The pack that decides how often something is expanded; reports if there is none.
+    pub(crate) fn expanded_over(&mut self, packs: &[Ty], span: Span, report: bool) -> Option<Ty> {
+        if packs.is_empty() && report {
+            let message = "`expand` contains no pack under `each`";
+            self.diagnostics.push(Diagnostic::new(codes::EXPANDS_NOTHING, span, message));
+        }
+        // One of known elements tells the most.
+        packs.iter().find(|pack| self.elements_of(**pack).is_some()).or(packs.first()).copied()
+    }
+
+    /// The type of something that has one value.
+    pub(crate) fn not_pack(&mut self, ty: Ty, span: Span, what: &str) -> Ty {
+        if !self.is_pack(ty) {
+            return ty;
+        }
+        let message = format!("{what} cannot be a pack");
+        self.diagnostics
+            .push(Diagnostic::new(codes::MISPLACED_PACK, span, message).help("use `Tuple<expand each T>`"));
+        self.error_ty()
+    }
+}
