@@ -69,7 +69,7 @@ impl Checked {
 
     /// A type as the user would write it.
     pub fn show(&self, ty: Ty) -> String {
-        self.show_ty(ty)
+        self.facts().show(ty)
     }
 }
 

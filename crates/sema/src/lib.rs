@@ -44,6 +44,7 @@ mod collect;
 mod conformance;
 mod declarations;
 pub mod derive;
+mod facts;
 mod features;
 mod generics;
 pub mod hir;
@@ -140,7 +141,7 @@ pub fn check_given(inputs: Vec<Input>, given: Given) -> Checked {
 /// The library without a program: what every check of a program that uses these files begins with.
 pub fn collect_library(inputs: Vec<Input>) -> Checked {
     let mut checked = Checked::default();
-    checked.collect_library(inputs);
+    checked.collector().collect_library(inputs);
     checked.index_extensions(ExtId::new(0));
     checked.drop_prototypes(ScopeId::new(0));
     derive::attach(&mut checked, FuncId::new(0));
@@ -154,8 +155,8 @@ pub fn check_modules(library: &Checked, modules: Vec<Input>, given: Given) -> Ch
     let mut checked = library.clone();
     let tables = &checked.tables;
     let (exts, scopes, funcs) = (tables.exts.next_key(), tables.scopes.next_key(), tables.funcs.next_key());
-    checked.collect_modules(modules);
-    checked.link_modules(given);
+    checked.collector().collect_modules(modules);
+    checked.collector().link_modules(given);
     checked.index_extensions(exts);
     checked.drop_prototypes(scopes);
     checked.link_functions();

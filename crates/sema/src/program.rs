@@ -153,7 +153,7 @@ impl Checked {
             earlier.push(func);
             let first = earlier[..earlier.len() - 1].iter().find(|f| self.same_types(**f, func));
             if let Some(&first) = first {
-                let message = format!("`{}` is declared twice", self.show_func(func));
+                let message = format!("`{}` is declared twice", self.facts().show_func(func));
                 let first = self.program.funcs[first].span;
                 self.diagnostics.push(
                     Diagnostic::new(codes::REDECLARED, span, message)
@@ -187,7 +187,7 @@ impl Checked {
                 Diagnostic::new(codes::CYCLE, field.span, message)
                     .help("store an index into a buffer of such values instead"),
             );
-            self.program.structs[id].fields[number].ty = self.error_ty();
+            self.program.structs[id].fields[number].ty = self.program.types.error();
         }
         self.tables.sizes.note_finite(id);
     }

@@ -205,7 +205,7 @@ impl Queries {
 
     /// A known compile-time integer.
     pub fn int_val(&mut self, n: i64) -> Val {
-        self.checked.int_val(n)
+        self.checked.program.types.int_val(n)
     }
 
     /// The size or alignment of a type; `None` for a type that has no size.

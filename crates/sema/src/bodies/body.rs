@@ -6,6 +6,7 @@ use crate::bodies::place::Frozen;
 use crate::bodies::throws::Errors;
 use crate::codes;
 use crate::derive;
+use crate::facts::Rules;
 use crate::hir::{
     Block, Body, Dir, Expr, ExprKind, FuncId, FuncKind, GlobalId, GlobalKind, Label, Local, LocalId, Stmt,
     StmtKind, Ty, TyKind, Val,
@@ -138,7 +139,7 @@ impl<'a> BodyCx<'a> {
 
     /// An expression of the error type.
     pub(crate) fn error(&mut self, span: Span) -> Expr {
-        let ty = self.cx.error_ty();
+        let ty = self.cx.program.types.error();
         Expr::new(ExprKind::Error, ty, span)
     }
 
@@ -159,7 +160,7 @@ impl<'a> BodyCx<'a> {
 
     /// A type in words.
     pub(crate) fn show(&self, ty: Ty) -> String {
-        self.cx.show_ty(ty)
+        self.cx.show(ty)
     }
 
     /// The compile-time integer an expression of this body evaluates to.
@@ -192,7 +193,7 @@ impl<'a> BodyCx<'a> {
     /// The body, once all is checked.
     pub(crate) fn finish(mut self, params: Vec<LocalId>, block: Block) -> Body {
         self.report_untried();
-        let packs = self.packs || self.locals.values().any(|local| self.cx.is_pack(local.ty));
+        let packs = self.packs || self.locals.values().any(|local| self.cx.program.is_pack(local.ty));
         Body::new(self.locals, params, block, packs)
     }
 }
@@ -257,7 +258,7 @@ impl Checked {
             } else {
                 cx.declare(name, param.ty)
             };
-            if (consts.contains(&number) || cx.cx.is_pack(param.ty)) && param.dir == Dir::In {
+            if (consts.contains(&number) || cx.cx.program.is_pack(param.ty)) && param.dir == Dir::In {
                 cx.frozen.insert(local, Frozen::Param);
             }
             if param.by_ref {
@@ -327,7 +328,9 @@ impl Checked {
         self.tables.bodies.end_initializer(id, body.clone());
         body
     }
+}
 
+impl Rules<'_> {
     /// Reports a construct that is not supported yet.
     pub(crate) fn unsupported(&mut self, span: Span, what: &str) {
         let message = format!("{what} is not supported yet");

@@ -14,8 +14,8 @@ use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 impl BodyCx<'_> {
     /// `T(args)`.
     pub(crate) fn construct(&mut self, ty: Ty, mut args: Vec<Argument>, span: Span) -> Expr {
-        if self.cx.is_error(ty)
-            || args.iter().any(|a| matches!(a, Argument::Value(e) if self.cx.is_error(e.ty)))
+        if self.cx.program.types.is_error(ty)
+            || args.iter().any(|a| matches!(a, Argument::Value(e) if self.cx.program.types.is_error(e.ty)))
         {
             return Expr::new(ExprKind::Error, ty, span);
         }
@@ -35,7 +35,7 @@ impl BodyCx<'_> {
             TyKind::Matrix(..) => self.construct_matrix(ty, args, span),
             TyKind::UnsizedArray(element) if !args.is_empty() => {
                 // `float2[](a, b)` has as many elements as are given.
-                let count = self.cx.int_val(args.len() as i64);
+                let count = self.cx.program.types.int_val(args.len() as i64);
                 let ty = self.ty(TyKind::Array(element, count));
                 self.aggregate(ty, args, span)
             }
@@ -82,7 +82,7 @@ impl BodyCx<'_> {
 
     /// `(T)value` and `T(value)`.
     pub(crate) fn cast(&mut self, value: Expr, to: Ty, span: Span) -> Expr {
-        if value.ty == to || self.cx.is_error(value.ty) || self.cx.is_error(to) {
+        if value.ty == to || self.cx.program.types.is_error(value.ty) || self.cx.program.types.is_error(to) {
             return Expr { ty: to, ..value };
         }
         let from = self.kind(value.ty);
@@ -250,7 +250,7 @@ impl BodyCx<'_> {
         let fits =
             n == 4 && lanes == 3 && matches!(self.kind(first.ty), TyKind::Vector(..)) && last.ty == element;
         if fits {
-            let two = self.cx.int_val(2);
+            let two = self.cx.program.types.int_val(2);
             let ty = self.ty(TyKind::Vector(element, two));
             let scalar = std::mem::replace(last, self.zero(element, first.span));
             *last = self.cx.converted(scalar, ty);

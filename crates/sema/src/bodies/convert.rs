@@ -197,7 +197,7 @@ impl Checked {
         else {
             return None;
         };
-        if !self.is_same_struct(from, item) || !self.is_handled(to) {
+        if !self.is_same_struct(from, item) || !self.program.is_handled(to) {
             return None;
         }
         self.ensure_func(func);

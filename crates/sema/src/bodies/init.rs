@@ -33,7 +33,7 @@ const MOST_LISTED: usize = 1 << 20;
 impl BodyCx<'_> {
     /// `{items}` as a value of a type.
     pub(crate) fn list_as(&mut self, items: &[ast::Expr], ty: Ty, span: Span) -> Expr {
-        if self.cx.is_error(ty) {
+        if self.cx.program.types.is_error(ty) {
             return self.error(span);
         }
         let args = self.arguments(items);
@@ -196,7 +196,9 @@ impl BodyCx<'_> {
     fn is_whole(&mut self, ty: Ty, args: &[Argument]) -> bool {
         let Some(parts) = self.wholes(ty, args.len()) else { return false };
         args.iter().zip(parts).all(|(arg, part)| match arg {
-            Argument::Value(value) => self.cx.is_error(value.ty) || self.cx.cost(value, part).is_some(),
+            Argument::Value(value) => {
+                self.cx.program.types.is_error(value.ty) || self.cx.cost(value, part).is_some()
+            }
             Argument::List(..) => part != ty,
         })
     }
@@ -247,7 +249,7 @@ impl BodyCx<'_> {
         let items = self.cx.program.types.list(list).to_vec();
         // What is not a variable would be evaluated once for each element.
         let place = matches!(tuple.kind, ExprKind::Local(_) | ExprKind::Field(..) | ExprKind::Global(..));
-        if !place || items.iter().any(|item| self.cx.is_pack_arg(*item)) {
+        if !place || items.iter().any(|item| self.cx.program.is_pack_arg(*item)) {
             return None;
         }
         let span = value.span;
@@ -270,7 +272,7 @@ impl BodyCx<'_> {
                     break;
                 }
             }
-            let count = self.cx.int_val(elements.len() as i64);
+            let count = self.cx.program.types.int_val(elements.len() as i64);
             let ty = self.ty(TyKind::Array(element, count));
             Expr::new(ExprKind::Construct(elements), ty, span)
         } else {
@@ -409,9 +411,10 @@ impl BodyCx<'_> {
         let info = &self.cx.tables.structs[id];
         let inherited = self.cx.program.structs[id].fields.len() - info.fields.len();
         let Some(own) = number.checked_sub(inherited) else { return true };
-        let access = self.cx.item_access(info.scope, Item::Field(own as u32));
+        let access = self.cx.tables.scopes.item_access(info.scope, Item::Field(own as u32));
         let around = self.cx.tables.scopes[info.scope].parent();
-        let whole = around.map_or(Access::Public, |around| self.cx.item_access(around, Item::Struct(id)));
+        let whole = around
+            .map_or(Access::Public, |around| self.cx.tables.scopes.item_access(around, Item::Struct(id)));
         let scope = self.scope;
         !access.is_less_than(whole) && self.cx.can_see(access, scope)
     }
@@ -432,7 +435,7 @@ impl BodyCx<'_> {
                     TyKind::Struct(id, _) => !self.suppresses_memberwise(id) && self.has_fields(id, ty),
                     _ => false,
                 };
-                let whole = self.cx.is_error(value.ty) || self.cx.cost(&value, ty).is_some();
+                let whole = self.cx.program.types.is_error(value.ty) || self.cx.cost(&value, ty).is_some();
                 if !has_parts || (whole && !is_scalar) {
                     items.pop_front();
                     return self.coerce(value, ty);

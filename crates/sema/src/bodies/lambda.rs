@@ -230,7 +230,11 @@ impl BodyCx<'_> {
         let ty = value.as_ref().map_or(void, |v| v.ty);
         match self.result {
             None => self.result = Some(ty),
-            Some(first) if first != ty && !self.cx.is_error(ty) && !self.cx.is_error(first) => {
+            Some(first)
+                if first != ty
+                    && !self.cx.program.types.is_error(ty)
+                    && !self.cx.program.types.is_error(first) =>
+            {
                 let (first, ty) = (self.show(first), self.show(ty));
                 let message = format!("this lambda returned `{first}` before, but returns `{ty}` here");
                 let at = value.as_ref().map_or(span, |v| v.span);
@@ -307,7 +311,7 @@ impl BodyCx<'_> {
         };
         let id = self.cx.tables.structs.next_key();
         self.cx.tables.lambdas.structs.insert(id, (written, lambda.clone()));
-        self.cx.collect_local(decl(ast::DeclKind::Struct(structure.into()), vec![], span), scope);
+        self.cx.collector().collect_local(decl(ast::DeclKind::Struct(structure.into()), vec![], span), scope);
         id
     }
 

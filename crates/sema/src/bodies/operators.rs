@@ -103,10 +103,10 @@ impl BodyCx<'_> {
 
     /// The type two types meet in: for branches of `?:` and for inference.
     pub(crate) fn join_types(&mut self, a: Ty, b: Ty) -> Option<Ty> {
-        if a == b || self.cx.is_error(b) {
+        if a == b || self.cx.program.types.is_error(b) {
             return Some(a);
         }
-        if self.cx.is_error(a) {
+        if self.cx.program.types.is_error(a) {
             return Some(b);
         }
         let (Some(x), Some(y)) = (self.number(a), self.number(b)) else {
@@ -141,14 +141,14 @@ impl BodyCx<'_> {
             let ty = self.cx.not_pack(b.ty, b.span, "an operand of `,`");
             return Expr::new(ExprKind::Sequence(a.into(), b.into()), ty, span);
         }
-        if self.cx.is_error(a.ty) || self.cx.is_error(b.ty) {
+        if self.cx.program.types.is_error(a.ty) || self.cx.program.types.is_error(b.ty) {
             return self.error(span);
         }
         if let Some(result) = self.compare_with_none(op, &a, &b, span) {
             return result;
         }
         if a.ty == b.ty
-            && self.cx.is_handle(a.ty)
+            && self.cx.program.is_handle(a.ty)
             && let Some(call) = self.declared_operator(binary_text(op), &[a.clone(), b.clone()], span)
         {
             return call;
@@ -292,7 +292,7 @@ impl BodyCx<'_> {
 
     /// `-x`, `!x`, `~x`, `+x`.
     pub(crate) fn unary(&mut self, op: Option<UnaryOp>, operand: Expr, span: Span) -> Expr {
-        if self.cx.is_error(operand.ty) {
+        if self.cx.program.types.is_error(operand.ty) {
             return self.error(span);
         }
         let operand = self.unwrap_block(operand);

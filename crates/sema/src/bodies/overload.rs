@@ -205,7 +205,7 @@ impl BodyCx<'_> {
         let mut number = usize::from(!takes_this);
         for (args, param) in passed.into_iter().zip(&signature.params) {
             match args {
-                _ if self.cx.is_pack(param.ty) => {
+                _ if self.cx.program.is_pack(param.ty) => {
                     cost += self.pack_cost(args, param.ty, param.dir, number)?
                 }
                 [this] if number == 0 => self.fit_this(this, param.dir)?,
@@ -281,18 +281,18 @@ impl BodyCx<'_> {
 
     /// How many arguments are needed at least: trailing parameters may have defaults.
     fn required_args(&self, callee: &Callee, func: FuncId, signature: &Signature) -> usize {
-        let all = signature.params.iter().filter(|p| !self.cx.is_pack(p.ty)).count();
+        let all = signature.params.iter().filter(|p| !self.cx.program.is_pack(p.ty)).count();
         if !callee.diff.is_empty() {
             return all;
         }
         let declared = self.cx.tables.written_params(func);
         let trailing = declared.iter().zip(&signature.params).rev().take_while(|(p, _)| p.default.is_some());
-        all - trailing.filter(|(_, param)| !self.cx.is_pack(param.ty)).count()
+        all - trailing.filter(|(_, param)| !self.cx.program.is_pack(param.ty)).count()
     }
 
     /// How many arguments are accepted at most, close to how many there are: several packs share evenly what is left for them.
     fn most_args(&self, signature: &Signature, given: usize) -> usize {
-        let packs = signature.params.iter().filter(|p| self.cx.is_pack(p.ty)).count();
+        let packs = signature.params.iter().filter(|p| self.cx.program.is_pack(p.ty)).count();
         let single = signature.params.len() - packs;
         match packs {
             0 => single,
@@ -302,11 +302,11 @@ impl BodyCx<'_> {
 
     /// The arguments of each parameter: one, none if its default is wanted, or those of a pack.
     pub(crate) fn passed<'s>(&self, signature: &Signature, args: &'s [Argument]) -> Vec<&'s [Argument]> {
-        let packs = signature.params.iter().filter(|p| self.cx.is_pack(p.ty)).count();
+        let packs = signature.params.iter().filter(|p| self.cx.program.is_pack(p.ty)).count();
         let length = args.len().saturating_sub(signature.params.len() - packs).checked_div(packs);
         let mut rest = args;
         let taken = |param: &SigParam| {
-            let count = if self.cx.is_pack(param.ty) { length.unwrap_or(0) } else { 1 };
+            let count = if self.cx.program.is_pack(param.ty) { length.unwrap_or(0) } else { 1 };
             let (taken, behind) = rest.split_at(count.min(rest.len()));
             rest = behind;
             taken
@@ -316,7 +316,7 @@ impl BodyCx<'_> {
 
     /// The types of the elements that the arguments of a pack are passed as.
     pub(crate) fn pack_types(&self, pack: Ty) -> Vec<Ty> {
-        let Some(items) = self.cx.elements_of(pack) else { return vec![pack] };
+        let Some(items) = self.cx.program.types.elements_of(pack) else { return vec![pack] };
         items.into_iter().filter_map(Arg::ty).collect()
     }
 
@@ -342,7 +342,7 @@ impl BodyCx<'_> {
                 return if fine && dir == Dir::In { Ok(0) } else { Err(misfit()) };
             }
         };
-        if self.cx.is_error(expr.ty) {
+        if self.cx.program.types.is_error(expr.ty) {
             return Ok(0);
         }
         let misfit = |cx: &Self| Misfit::Argument(number, format!("`{}`", cx.show(expr.ty)), ty);
@@ -460,7 +460,7 @@ impl BodyCx<'_> {
 
     /// Whether an argument has no type because of a mistake in it.
     pub(crate) fn any_wrong(&self, args: &[Argument]) -> bool {
-        args.iter().any(|a| matches!(a, Argument::Value(e) if self.cx.is_error(e.ty)))
+        args.iter().any(|a| matches!(a, Argument::Value(e) if self.cx.program.types.is_error(e.ty)))
     }
 
     /// Generic arguments that are the same for everybody: `around`, then those written.

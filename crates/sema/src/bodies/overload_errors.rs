@@ -38,7 +38,7 @@ impl BodyCx<'_> {
         if self.any_wrong(args) {
             return;
         }
-        if callee.this.as_ref().is_some_and(|t| self.cx.is_error(t.ty)) {
+        if callee.this.as_ref().is_some_and(|t| self.cx.program.types.is_error(t.ty)) {
             return;
         }
         let diagnostic = match misfits.as_slice() {
@@ -55,7 +55,8 @@ impl BodyCx<'_> {
                 let told = misfits.iter().any(about_arguments)
                     && misfits.iter().all(|(func, _)| self.cx.is_library(*func));
                 for (func, misfit) in misfits.iter().filter(|m| !told || about_arguments(m)) {
-                    let note = format!("`{}`: {}", self.cx.show_func(*func), self.describe_misfit(misfit));
+                    let note =
+                        format!("`{}`: {}", self.cx.facts().show_func(*func), self.describe_misfit(misfit));
                     // Overloads that differ in their bounds alone look the same.
                     if !notes.contains(&note) {
                         notes.push(note);
@@ -86,7 +87,7 @@ impl BodyCx<'_> {
         span: Span,
     ) -> Diagnostic {
         let declared = self.cx.program.funcs[func].span;
-        let name = self.cx.show_func(func);
+        let name = self.cx.facts().show_func(func);
         let why = self.describe_misfit(misfit);
         let (code, at) = match misfit {
             Misfit::Count(..) => (codes::ARGUMENT_COUNT, span),
@@ -215,7 +216,7 @@ impl BodyCx<'_> {
         let message = format!("several functions named `{}` match equally well", callee.name);
         let mut diagnostic = Diagnostic::new(codes::AMBIGUOUS, span, message);
         for fit in fits.iter().take(8) {
-            diagnostic = diagnostic.note(format!("`{}`", self.cx.show_func(fit.candidate.func)));
+            diagnostic = diagnostic.note(format!("`{}`", self.cx.facts().show_func(fit.candidate.func)));
         }
         let types = |fit: &Fit| -> Vec<Ty> { fit.signature.params.iter().map(|param| param.ty).collect() };
         let alike = fits.windows(2).all(|pair| types(&pair[0]) == types(&pair[1]));

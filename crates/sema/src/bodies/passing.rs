@@ -32,7 +32,7 @@ impl BodyCx<'_> {
         for (number, args) in self.passed(&fit.signature, &given).into_iter().enumerate() {
             let SigParam { ty, dir, .. } = fit.signature.params[number];
             let value = match args {
-                _ if self.cx.is_pack(ty) => self.pass_pack(args, ty, dir, span),
+                _ if self.cx.program.is_pack(ty) => self.pass_pack(args, ty, dir, span),
                 [arg] => self.pass(arg.clone(), ty, dir),
                 _ => {
                     let number = number - usize::from(takes_this);
@@ -46,7 +46,7 @@ impl BodyCx<'_> {
             if diff.is_empty() {
                 passed.extend(self.error_argument(error, span));
             } else {
-                self.cx.unsupported(span, "a derivative of a function that throws");
+                self.cx.rules().unsupported(span, "a derivative of a function that throws");
                 return self.error(span);
             }
         }
@@ -104,7 +104,8 @@ impl BodyCx<'_> {
     /// From 2025 on a generic function is not called for whatever a value of interface type holds.
     fn check_known_types(&mut self, callee: &Callee, func: FuncId, args: Args) {
         let is_requirement = matches!(self.cx.program.funcs[func].kind, FuncKind::Requirement(_));
-        if self.cx.language(self.scope) < Version::V2025 || is_requirement || self.cx.is_library(func) {
+        if self.cx.facts().language(self.scope) < Version::V2025 || is_requirement || self.cx.is_library(func)
+        {
             return;
         }
         let hidden = self.cx.tables.funcs[func].hidden;
@@ -143,7 +144,7 @@ impl BodyCx<'_> {
             if let Some(interface) = self.cx.dispatched_in(param.ty) {
                 let message = format!(
                     "a reference to a value of interface type `{}` is not supported",
-                    self.cx.show_interface(interface)
+                    self.cx.facts().show_interface(interface)
                 );
                 self.report(
                     Diagnostic::new(codes::REF_TO_INTERFACE, declared, message)
@@ -178,7 +179,7 @@ impl BodyCx<'_> {
             (Argument::Value(expr), Dir::Out | Dir::InOut) => {
                 if expr.ty == ty
                     || matches!(self.kind(ty), TyKind::UnsizedArray(_))
-                    || self.cx.is_error(expr.ty)
+                    || self.cx.program.types.is_error(expr.ty)
                 {
                     return expr;
                 }

@@ -73,7 +73,7 @@ impl BodyCx<'_> {
                         Platform::Target => "target",
                         Platform::Stage => "stage",
                     };
-                    self.cx.unknown_capability(name, label, what);
+                    self.cx.rules().unknown_capability(name, label, what);
                 }
                 (None, None) => {
                     let message = "a `case` here must be a name, such as `hlsl` or `compute`";

@@ -63,7 +63,7 @@ impl BodyCx<'_> {
     fn stmt_alone(&mut self, stmt: &ast::Stmt, label: Option<Symbol>, out: &mut Block) {
         let span = stmt.span;
         if let ast::StmtKind::If(..) | ast::StmtKind::Switch(..) = stmt.kind {
-            self.cx.check_placement(&stmt.attributes, attribute_rules::BRANCH);
+            self.cx.rules().check_placement(&stmt.attributes, attribute_rules::BRANCH);
         } else if !matches!(
             stmt.kind,
             ast::StmtKind::For(..)
@@ -72,7 +72,7 @@ impl BodyCx<'_> {
                 | ast::StmtKind::Labelled(..)
                 | ast::StmtKind::Decl(_)
         ) {
-            self.cx.refuse_attributes(&stmt.attributes, "this statement");
+            self.cx.rules().refuse_attributes(&stmt.attributes, "this statement");
         }
         let mut push = |kind| out.push(Stmt { kind, span });
         match &stmt.kind {
@@ -168,7 +168,7 @@ impl BodyCx<'_> {
             }
             ast::StmtKind::Labelled(name, inner) => self.stmt(inner, Some(name.name), out),
             ast::StmtKind::Discard => push(StmtKind::Discard),
-            ast::StmtKind::Defer(_) => self.cx.unsupported(span, "a label before `defer`"),
+            ast::StmtKind::Defer(_) => self.cx.rules().unsupported(span, "a label before `defer`"),
             ast::StmtKind::Throw(value) => self.throw(value, span, out),
             ast::StmtKind::Catch(body, name, ty, handler) => {
                 let inner = self.catch(body, (*name, ty.as_ref()), handler, span);
@@ -395,7 +395,7 @@ impl BodyCx<'_> {
         span: Span,
     ) -> Block {
         let mut value = self.expr(value);
-        if self.cx.optional_content(value.ty).is_none() && !self.cx.is_error(value.ty) {
+        if self.cx.optional_content(value.ty).is_none() && !self.cx.program.types.is_error(value.ty) {
             let message = format!("`if (let ..)` takes an optional value, not `{}`", self.show(value.ty));
             self.report(
                 Diagnostic::new(codes::MISMATCH, value.span, message)

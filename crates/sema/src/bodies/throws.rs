@@ -206,7 +206,7 @@ impl BodyCx<'_> {
     pub(crate) fn try_(&mut self, inner: &ast::Expr, span: Span) -> Expr {
         let before = self.errors.effects;
         let value = self.expr(inner);
-        if self.cx.is_error(value.ty) {
+        if self.cx.program.types.is_error(value.ty) {
             return value;
         }
         let ExprKind::Call(call) = &value.kind else { return self.nothing_to_try(value) };
@@ -279,7 +279,7 @@ impl BodyCx<'_> {
     /// Who takes an error of that (optional) type; reports if nobody does.
     fn handler_for(&mut self, ty: Ty, span: Span) -> Option<Handler> {
         if let Some(&handler) = self.errors.handlers.iter().rev().find(|h| self.takes(**h, ty)) {
-            if self.cx.is_error(self.locals[handler.error].ty) {
+            if self.cx.program.types.is_error(self.locals[handler.error].ty) {
                 // A `catch` without a type takes what comes.
                 self.locals[handler.error].ty = ty;
             }
@@ -302,7 +302,7 @@ impl BodyCx<'_> {
     /// Whether a handler takes errors of that (optional) type.
     fn takes(&self, handler: Handler, ty: Ty) -> bool {
         let wanted = self.locals[handler.error].ty;
-        handler.any || wanted == ty || self.cx.is_error(wanted)
+        handler.any || wanted == ty || self.cx.program.types.is_error(wanted)
     }
 
     /// Hands an error over and leaves.
@@ -353,7 +353,7 @@ impl BodyCx<'_> {
             Some(ty) if !fits => self.coerce(value, ty),
             _ => value,
         };
-        let ty = self.cx.optional_of(value.ty).filter(|_| !self.cx.is_error(value.ty));
+        let ty = self.cx.optional_of(value.ty).filter(|_| !self.cx.program.types.is_error(value.ty));
         match ty.and_then(|ty| Some((ty, self.handler_for(ty, span)?))) {
             Some((ty, handler)) => {
                 let error = self.coerce(value, ty);
@@ -378,14 +378,14 @@ impl BodyCx<'_> {
             Some(ty) => Some(self.cx.resolve_ty(ty, scope)),
             None => any.then(|| self.scalar(Scalar::Bool)),
         };
-        let ty = ty.and_then(|ty| self.cx.optional_of(ty)).unwrap_or_else(|| self.cx.error_ty());
+        let ty = ty.and_then(|ty| self.cx.optional_of(ty)).unwrap_or_else(|| self.cx.program.types.error());
         let (label, error) = (self.label(), self.temp("caught", ty, span));
         self.targets.push(Target { label, name: None, is_loop: false, hidden: true });
         self.errors.handlers.push(Handler { error, label: Some(label), any });
         let inner = self.block(&body.stmts);
         self.errors.handlers.pop();
         self.targets.pop();
-        if self.cx.is_error(self.locals[error].ty) {
+        if self.cx.program.types.is_error(self.locals[error].ty) {
             return inner;
         }
         let begin = Stmt { kind: StmtKind::Let(error, None), span };

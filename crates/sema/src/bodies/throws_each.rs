@@ -89,7 +89,7 @@ impl BodyCx<'_> {
             return self.zero(ty, span);
         }
         let all = self.local(holder, span);
-        let element = self.cx.each_ty(ty);
+        let element = self.cx.packs().each_ty(ty);
         let each = Expr::new(ExprKind::Each(all.into()), element, span);
         Expr::new(ExprKind::Expand(each.into()), ty, span)
     }

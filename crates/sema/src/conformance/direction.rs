@@ -65,7 +65,8 @@ impl Checked {
         let all = |func: FuncId| &self.program.funcs[func].params;
         let pairs = all(member).iter().zip(all(required)).enumerate();
         // The elements of a pack are matched one by one elsewhere, and are only ever read.
-        let mut pairs = pairs.take_while(|(_, (a, b))| !self.is_pack(a.ty) && !self.is_pack(b.ty));
+        let mut pairs =
+            pairs.take_while(|(_, (a, b))| !self.program.is_pack(a.ty) && !self.program.is_pack(b.ty));
         pairs.find_map(|(number, (param, _))| {
             let own = self.passing(member, number);
             let wanted = self.passing(required, number);

@@ -19,7 +19,7 @@ impl Checked {
             Item::Property(p) => self.tables.props[p].element.is_some(),
             _ => false,
         });
-        if is_element || self.is_error(ty) {
+        if is_element || self.program.types.is_error(ty) {
             // Elements of arrays and vectors are places the compiler knows; there is no function to name.
             return;
         }
@@ -27,8 +27,8 @@ impl Checked {
             return;
         }
         let shown = self.shown_requirement(requirement);
-        let mut message = format!("`{}` does not provide `{shown}`", self.show_ty(ty));
-        let interface = self.show_interface(interface);
+        let mut message = format!("`{}` does not provide `{shown}`", self.show(ty));
+        let interface = self.facts().show_interface(interface);
         if interface.contains('<') {
             message.push_str(&format!(" for `{interface}`"));
         }
@@ -62,7 +62,7 @@ impl Checked {
             Item::Property(property) => self.tables.scopes[self.tables.props[property].scope].is_library(),
             _ => return None,
         };
-        self.item_span(member.item).filter(|_| !library)
+        self.facts().item_span(member.item).filter(|_| !library)
     }
 
     /// How a type would declare what meets a requirement.
@@ -75,14 +75,14 @@ impl Checked {
             let ty = self.replace(param.ty, &func.generics.params, args);
             let dir = self.passing_words(requirement, number);
             let no_diff = if param.no_diff { "no_diff " } else { "" };
-            params.push(format!("{no_diff}{dir}{} {}", self.show_ty(ty), param.name));
+            params.push(format!("{no_diff}{dir}{} {}", self.show(ty), param.name));
         }
         let result = self.replace(func.result, &func.generics.params, args);
         let mut declared = match decl.kind {
             Written::Constructor => attrs::INIT.to_string(),
             Written::Plain | Written::Operator => {
                 let (name, _) = self.requirement_name(requirement);
-                format!("{} {name}", self.show_ty(result))
+                format!("{} {name}", self.show(result))
             }
         };
         let own = decl.generics.params.len();
@@ -90,7 +90,7 @@ impl Checked {
             let written = func.generics.params.len() - self.tables.funcs[requirement].hidden;
             let own = &func.generics.params[written.saturating_sub(own)..written];
             let own: Vec<String> =
-                own.iter().map(|param| self.show_generic(*param, &func.generics.bounds)).collect();
+                own.iter().map(|param| self.facts().show_generic(*param, &func.generics.bounds)).collect();
             declared.push_str(&format!("<{}>", own.join(", ")));
         }
         let is_static = self.tables.funcs[requirement].is_static && decl.kind != Written::Constructor;
@@ -110,7 +110,7 @@ impl Checked {
     /// A requirement in words: that of a property is the property.
     fn shown_requirement(&self, requirement: FuncId) -> String {
         let FuncSource::Accessor(property, _) = self.tables.funcs[requirement].source else {
-            return self.show_func(requirement);
+            return self.facts().show_func(requirement);
         };
         let info = &self.tables.props[property];
         let name = self.program.funcs[requirement].name;
@@ -126,7 +126,7 @@ impl Checked {
     fn subscript_head(&self, property: PropId, requirement: FuncId) -> String {
         let count = self.tables.props[property].params.len();
         let params = self.program.funcs[requirement].params.iter().take(count);
-        let params: Vec<String> = params.map(|p| format!("{} {}", self.show_ty(p.ty), p.name)).collect();
+        let params: Vec<String> = params.map(|p| format!("{} {}", self.show(p.ty), p.name)).collect();
         format!("__subscript({})", params.join(", "))
     }
 
@@ -141,7 +141,7 @@ impl Checked {
         let args = self.program.types.args(&args);
         let func = self.program.funcs[requirement].clone();
         let ty = self.replace(func.result, &func.generics.params, args);
-        let ty = self.show_ty(ty);
+        let ty = self.show(ty);
         let accessors = if both { "{ get { .. } set { .. } }" } else { "{ get { .. } }" };
         match name {
             Some(name) if is_static => format!("add `static const {ty} {name} = ..;`"),
@@ -167,7 +167,7 @@ impl Checked {
                 let scope = self.tables.interfaces[interface.interface].scope;
                 self.tables.scopes[scope].has(name)
             };
-            if inherits || self.is_error(ty) || interfaces.iter().any(has) {
+            if inherits || self.program.types.is_error(ty) || interfaces.iter().any(has) {
                 continue;
             }
             let message = format!("`{}` overrides nothing", self.program.funcs[func].name);

@@ -45,7 +45,7 @@ impl Checked {
             TyKind::Error => return Scalar::I32,
             _ => {}
         }
-        let message = format!("the values of an enumeration are integers, not `{}`", self.show_ty(ty));
+        let message = format!("the values of an enumeration are integers, not `{}`", self.show(ty));
         self.diagnostics.push(Diagnostic::new(codes::MISMATCH, written.span, message));
         Scalar::I32
     }
@@ -77,7 +77,7 @@ impl Checked {
     }
 
     fn wraps(&mut self, value: &str, to: i64, tag: Scalar, span: Span) {
-        let message = format!("{value} does not fit `{}` and becomes {to}", self.show_scalar(tag));
+        let message = format!("{value} does not fit `{}` and becomes {to}", self.facts().show_scalar(tag));
         let help = "give the enumeration a wider type, as in `enum E : int64_t`, or change the value";
         self.diagnostics.push(Diagnostic::new(codes::DOES_NOT_FIT, span, message).help(help));
     }

@@ -95,7 +95,7 @@ impl Checked {
         if !lost {
             return;
         }
-        let (name, base) = (self.program.structs[id].name, self.show_ty(base));
+        let (name, base) = (self.program.structs[id].name, self.show(base));
         let (message, help) = match of_base {
             true => (
                 format!("`{name}` is not differentiable, but its base `{base}` is"),

@@ -5,11 +5,12 @@
 use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Rules;
 use crate::hir::{Global, GlobalId, TyKind};
 use cotangent_base::{Diagnostic, Register, Span, Wish};
 use cotangent_syntax::ast::{self, Attribute, ExprKind};
 
-impl Checked {
+impl Rules<'_> {
     /// What a declaration with these attributes and this semantic wants.
     pub(crate) fn wish(&mut self, attributes: &[Attribute], semantic: Option<ast::Ident>) -> Wish {
         let mut wish = Wish { push_constant: attrs::has(attributes, "vk::push_constant"), ..Wish::default() };
@@ -34,37 +35,6 @@ impl Checked {
         wish
     }
 
-    /// Computes the numbers of `[[vk::binding(..)]]` that are not literals.
-    pub(crate) fn resolve_binding(&mut self, id: GlobalId) {
-        let info = &self.tables.globals[id];
-        let (args, scope) = (info.binding.clone(), info.scope);
-        let mut numbers = vec![];
-        for arg in &args {
-            let before = self.diagnostics.len();
-            let val = self.const_val(arg, scope);
-            if self.diagnostics.len() > before {
-                return;
-            }
-            match self.program.types.known(val).and_then(|n| u32::try_from(n).ok()) {
-                Some(n) => numbers.push(n),
-                None => {
-                    return self.bad_place(
-                        arg.span,
-                        match self.program.globals[id].specialized {
-                            true => "the number of a specialization constant must not be negative",
-                            false => "`vk::binding` takes a binding and a set, both numbers",
-                        },
-                    );
-                }
-            }
-        }
-        self.program.globals[id].wish.binding = match numbers[..] {
-            [binding] => Some((binding, 0)),
-            [binding, set] => Some((binding, set)),
-            _ => return,
-        };
-    }
-
     /// The offset that `packoffset(c2.y)` gives a member of a `cbuffer`.
     pub(crate) fn packoffset(&mut self, semantic: Option<ast::Ident>) -> Option<u32> {
         let semantic = semantic?;
@@ -80,6 +50,43 @@ impl Checked {
         offset
     }
 
+    fn bad_place(&mut self, span: Span, message: &str) {
+        let help =
+            "write `register(u1)`, `register(b0, space2)`, `packoffset(c2.y)` or `[[vk::binding(1, 0)]]`";
+        self.diagnostics.push(Diagnostic::new(codes::BAD_PLACE, span, message).help(help));
+    }
+}
+
+impl Checked {
+    /// Computes the numbers of `[[vk::binding(..)]]` that are not literals.
+    pub(crate) fn resolve_binding(&mut self, id: GlobalId) {
+        let info = &self.tables.globals[id];
+        let (args, scope) = (info.binding.clone(), info.scope);
+        let mut numbers = vec![];
+        for arg in &args {
+            let before = self.diagnostics.len();
+            let val = self.const_val(arg, scope);
+            if self.diagnostics.len() > before {
+                return;
+            }
+            match self.program.types.known(val).and_then(|n| u32::try_from(n).ok()) {
+                Some(n) => numbers.push(n),
+                None => {
+                    let message = match self.program.globals[id].specialized {
+                        true => "the number of a specialization constant must not be negative",
+                        false => "`vk::binding` takes a binding and a set, both numbers",
+                    };
+                    return self.rules().bad_place(arg.span, message);
+                }
+            }
+        }
+        self.program.globals[id].wish.binding = match numbers[..] {
+            [binding] => Some((binding, 0)),
+            [binding, set] => Some((binding, set)),
+            _ => return,
+        };
+    }
+
     /// Reports a specialization constant that is no scalar or enumeration.
     pub(crate) fn check_specialized_type(&mut self, id: GlobalId) {
         let Global { name, span, ty, specialized, .. } = self.program.globals[id];
@@ -93,12 +100,6 @@ impl Checked {
             let help = "a specialization constant is one number, `bool` or an enumerator: declare one for each component";
             self.diagnostics.push(diagnostic.help(help));
         }
-    }
-
-    fn bad_place(&mut self, span: Span, message: &str) {
-        let help =
-            "write `register(u1)`, `register(b0, space2)`, `packoffset(c2.y)` or `[[vk::binding(1, 0)]]`";
-        self.diagnostics.push(Diagnostic::new(codes::BAD_PLACE, span, message).help(help));
     }
 }
 

@@ -65,7 +65,7 @@ impl Checked {
         if params_a.len() != params_b.len() || !same_kinds {
             return false;
         }
-        let args = self.identity_of(&own_a);
+        let args = self.program.identity_of(&own_a);
         if !params_a.iter().zip(&params_b).all(|((x, _), (y, _))| *x == self.replace(*y, &own_b, args)) {
             return false;
         }
@@ -166,12 +166,12 @@ impl BodyCx<'_> {
         if defined || library || matches!(called.kind, FuncKind::Requirement(_)) {
             return;
         }
-        if self.cx.stays_open() {
+        if self.cx.tables.links.stays_open() {
             return;
         }
         let called = &self.cx.program.funcs[func];
         let declared = called.span;
-        let message = format!("`{}` is declared but not defined", self.cx.show_func(func));
+        let message = format!("`{}` is declared but not defined", self.cx.facts().show_func(func));
         self.report(
             Diagnostic::new(codes::NOT_DEFINED, span, message)
                 .label(declared, "declared here")

@@ -122,7 +122,7 @@ impl Checked {
         let result = result.unwrap_or_else(|| {
             let message = "a constructor outside a type";
             self.diagnostics.push(Diagnostic::new(codes::MISPLACED, decl.name.span, message));
-            self.error_ty()
+            self.program.types.error()
         });
         self.program.funcs[id].throws = decl.throws.as_ref().map(|error| self.resolve_ty(error, scope));
         let result = self.not_pack(result, decl.name.span, "a result");
@@ -130,7 +130,8 @@ impl Checked {
         let written = decl.result.as_ref().is_some_and(is_no_diff);
         self.program.funcs[id].no_diff_result = decl.no_diff_result || written;
         let prefix = self.tables.funcs[id].prefix.clone();
-        self.program.funcs[id].varying = self.varying(&prefix.attributes, &prefix.modifiers, decl.semantic);
+        self.program.funcs[id].varying =
+            self.rules().varying(&prefix.attributes, &prefix.modifiers, decl.semantic);
     }
 
     /// The constructor without parameters belongs to the structure: variables without a value depend on it.
@@ -212,7 +213,7 @@ impl Checked {
         if dir != Dir::In {
             ty = self.not_pack(ty, param.span, "a parameter that is written to");
         }
-        let varying = self.varying(&param.attributes, &param.modifiers, param.semantic);
+        let varying = self.rules().varying(&param.attributes, &param.modifiers, param.semantic);
         Param {
             name: param.name.map_or_else(|| "_".into(), |n| n.name),
             ty,
@@ -232,7 +233,7 @@ impl Checked {
         }
         let message = format!("`{}` would have type `void`", name.name);
         self.diagnostics.push(Diagnostic::new(codes::MISMATCH, name.span, message));
-        self.error_ty()
+        self.program.types.error()
     }
 
     /// A parameter of interface type is a generic one in disguise: `f(IShape s)` is `f<S : IShape>(S s)`.
@@ -353,7 +354,7 @@ impl Checked {
     fn resolve_entry(&mut self, id: FuncId, scope: ScopeId) {
         let attributes = self.tables.funcs[id].prefix.attributes.clone();
         for name in ["shader", "numthreads"] {
-            self.check_said_once(&attributes, name);
+            self.rules().check_said_once(&attributes, name);
         }
         let written = attrs::string(&attributes, "shader");
         let threads = attrs::find(&attributes, "numthreads");
@@ -372,7 +373,7 @@ impl Checked {
             self.diagnostics.push(Diagnostic::new(codes::MISPLACED, span, message));
         }
         self.check_outputs_of_stage(id, stage);
-        let mut counts: [Val; 3] = [self.int_val(1); 3];
+        let mut counts: [Val; 3] = [self.program.types.int_val(1); 3];
         for (count, arg) in counts.iter_mut().zip(threads.into_iter().flat_map(|t| &t.args)) {
             *count = self.const_val(arg, scope);
         }
@@ -408,11 +409,11 @@ impl Checked {
             // A field without a type gets that of its value once all fields are there, since the value may mention them.
             let ty = match &decl.ty {
                 Some(ty) => self.resolve_ty(ty, scope),
-                None => self.error_ty(),
+                None => self.program.types.error(),
             };
             let ty = self.field_ty(decl, ty);
             let marked = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::NoDiff);
-            let varying = self.varying(&prefix.attributes, &prefix.modifiers, decl.semantic);
+            let varying = self.rules().varying(&prefix.attributes, &prefix.modifiers, decl.semantic);
             self.program.structs[id].fields.push(Field {
                 name: decl.name.name,
                 ty,
@@ -444,11 +445,11 @@ impl Checked {
         let Some(init) = &decl.init else {
             let message = format!("field `{}` has no type", name.name);
             self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, name.span, message));
-            return self.error_ty();
+            return self.program.types.error();
         };
         let reported = self.diagnostics.len();
         let ty = BodyCx::new(self, scope).expr(init).ty;
-        if self.is_error(ty) && self.diagnostics.len() == reported {
+        if self.program.types.is_error(ty) && self.diagnostics.len() == reported {
             // The value reads a field whose type is not known yet.
             let message = format!("the type of `{}` depends on itself", name.name);
             self.diagnostics.push(Diagnostic::new(codes::CYCLE, name.span, message));
@@ -478,7 +479,7 @@ impl Checked {
                 self.struct_ty(buffer, args)
             }
             (Some(ty), None) => self.resolve_ty(ty, scope),
-            (None, None) => self.error_ty(),
+            (None, None) => self.program.types.error(),
         };
         let ty = self.given_type(id, ty);
         self.program.globals[id].ty = ty;
@@ -510,7 +511,7 @@ impl Checked {
         let element = self.program.types.list(args).first().and_then(|arg| arg.ty());
         if let Some(resource) = element.and_then(|element| self.resource_in(element, 0)) {
             let message =
-                format!("a buffer cannot hold a resource, and this holds a `{}`", self.show_ty(resource));
+                format!("a buffer cannot hold a resource, and this holds a `{}`", self.show(resource));
             self.diagnostics.push(
                 Diagnostic::new(codes::MISPLACED, span, message)
                     .help("bind the resource on its own, and store an index"),

@@ -20,7 +20,7 @@ use super::flags::{REFERENCES, Role, flags};
 use super::{Signature, codes};
 use crate::Checked;
 use crate::declarations::attrs::all;
-use crate::hir::{Arg, DiffMode, FuncDiff, FuncId, FuncRef, GenericParamId, Ty};
+use crate::hir::{Arg, DiffMode, FuncDiff, FuncId, FuncRef, GenericParamId, Program, Ty};
 use crate::names::lookup::Found;
 use crate::tables::{Item, PropInfo, ScopeId};
 use crate::types::resolve::Path;
@@ -144,20 +144,14 @@ impl Checked {
             let own = Signature::of(&self.program.funcs[*named]);
             let dirs = own.params.iter().map(|p| p.dir).eq(wanted.params.iter().map(|p| p.dir));
             // Arguments convert, results do not.
-            let fits = dirs && own.result == wanted.result && self.same_numbers(&own, wanted);
-            let fits = fits && !self.refers_more(*named, func);
+            let fits = dirs && own.result == wanted.result && self.program.types.same_numbers(&own, wanted);
+            let fits = fits && !self.program.refers_more(*named, func);
             if fits && self.program.funcs[*named].this.is_none() {
                 let args = self.program.types.args(around);
                 members.push(Found::plain(Item::Func(*named), args));
             }
         }
         self.derivative_wrapper(func, wanted, &members)
-    }
-
-    /// Whether `derivative` takes references (`__ref`) although `original` takes none. Pairs are passed by value.
-    fn refers_more(&self, derivative: FuncId, original: FuncId) -> bool {
-        let refers = |func: FuncId| self.program.funcs[func].params.iter().any(|p| p.by_ref);
-        refers(derivative) && !refers(original)
     }
 
     /// The attribute stands on the derivative and names the original.
@@ -332,7 +326,7 @@ impl Checked {
         wanted: &Signature,
     ) -> Result<FuncRef, Misfit> {
         let same_shape = own.params.len() == wanted.params.len()
-            && !self.refers_more(candidate.func, original)
+            && !self.program.refers_more(candidate.func, original)
             && own.params.iter().zip(&wanted.params).all(|(a, b)| a.dir == b.dir);
         if !same_shape {
             return Err(Misfit::Signature);
@@ -343,14 +337,14 @@ impl Checked {
         let pairs: Vec<(Ty, Ty)> = own.types().zip(wanted.types()).collect();
         for (pattern, ty) in &pairs {
             // Dependent types such as `T.Differential` bind nothing; all are compared below.
-            self.match_ty(*pattern, *ty, &params, &mut bindings);
+            self.matcher(&params, &mut bindings).ty(*pattern, *ty);
         }
         self.bind_by_place(&mut bindings, candidate.func, original);
         let args = bindings.into_iter().collect::<Option<Vec<Arg>>>().ok_or(Misfit::Generics)?;
         let args = self.program.types.args(&args);
         for (pattern, ty) in pairs {
             let ours = self.replace(pattern, &params, args);
-            if ours != ty && !self.is_error(ours) && !self.is_error(ty) {
+            if ours != ty && !self.program.types.is_error(ours) && !self.program.types.is_error(ty) {
                 return Err(Misfit::Signature);
             }
         }
@@ -390,7 +384,7 @@ impl Checked {
             let same = if around.contains(param) { Some(*param) } else { place.map(|n| theirs[n]) };
             let value = |p: GenericParamId| self.program.params[p].value;
             if let Some(same) = same.filter(|same| value(*same) == value(*param)) {
-                binding.get_or_insert(self.param_arg(same));
+                binding.get_or_insert(self.program.param_arg(same));
             }
         }
     }
@@ -454,7 +448,7 @@ impl Checked {
         self.diagnostics.push(match misfit {
             Misfit::Signature => {
                 let message = format!("`{name}` does not match `{original}` in `{}`", mention.word);
-                let is = match self.refers_more(named, func) {
+                let is = match self.program.refers_more(named, func) {
                     true => "this parameter is a reference".to_string(),
                     false => format!("this is `{own}`"),
                 };
@@ -476,7 +470,15 @@ impl Checked {
     /// A signature as the user would write it, without names.
     pub(crate) fn show_signature(&self, signature: &Signature) -> String {
         let params: Vec<String> =
-            signature.params.iter().map(|p| format!("{}{}", p.dir_word(), self.show_ty(p.ty))).collect();
-        format!("{}({})", self.show_ty(signature.result), params.join(", "))
+            signature.params.iter().map(|p| format!("{}{}", p.dir_word(), self.show(p.ty))).collect();
+        format!("{}({})", self.show(signature.result), params.join(", "))
+    }
+}
+
+impl Program {
+    /// Whether `derivative` takes references (`__ref`) although `original` takes none. Pairs are passed by value.
+    fn refers_more(&self, derivative: FuncId, original: FuncId) -> bool {
+        let refers = |func: FuncId| self.funcs[func].params.iter().any(|p| p.by_ref);
+        refers(derivative) && !refers(original)
     }
 }

@@ -112,12 +112,12 @@ impl Checked {
         while let TyKind::Array(inner, _) = self.program.types.kind(element) {
             element = inner;
         }
-        let shown = self.show_ty(element);
+        let shown = self.show(element);
         let message = format!(
             "`{name}` has no differentiable input: the type `{shown}` of `{}` is not differentiable",
             param.name
         );
-        let declared = self.show_declared(element);
+        let declared = self.facts().show_declared(element);
         let help =
             format!("declare `struct {declared} : IDifferentiable`; if it is a constant, mark it `no_diff`");
         self.diagnostics.push(Diagnostic::new(codes::NOTHING_TO_VARY, at, message).help(help));

@@ -151,8 +151,8 @@ impl Checked {
 
     /// What differentiation makes of a type, unless it is marked `no_diff`.
     pub(crate) fn diff_kind(&mut self, ty: Ty, no_diff: bool) -> DiffKind {
-        if self.is_pack(ty) {
-            let element = self.each_ty(ty);
+        if self.program.is_pack(ty) {
+            let element = self.packs().each_ty(ty);
             return match self.diff_kind(element, no_diff) {
                 DiffKind::Value(differential) => DiffKind::Value(self.expand_ty(Arg::Ty(differential), ty)),
                 kind @ (DiffKind::Plain | DiffKind::Pointer) => kind,
@@ -187,8 +187,8 @@ impl Checked {
 
     /// The structure of that name in the library, applied to `ty`; to each element if it is a pack.
     fn library_struct(&mut self, lang: &str, ty: Ty) -> Ty {
-        if self.is_pack(ty) {
-            let element = self.each_ty(ty);
+        if self.program.is_pack(ty) {
+            let element = self.packs().each_ty(ty);
             let pattern = self.library_struct(lang, element);
             return self.expand_ty(Arg::Ty(pattern), ty);
         }
@@ -197,7 +197,7 @@ impl Checked {
                 let args = self.program.types.args(&[Arg::Ty(ty)]);
                 self.program.types.ty(TyKind::Struct(id, args))
             }
-            None => self.error_ty(),
+            None => self.program.types.error(),
         }
     }
 

@@ -104,7 +104,7 @@ impl Checked {
             let generics = self.tables.funcs[special.derivative].generics;
             let params = self.tables.generics[generics].params.clone();
             let mut bindings: Vec<Option<Arg>> = vec![None; params.len()];
-            if !self.match_args(special.pattern, func.args, &params, &mut bindings) {
+            if !self.matcher(&params, &mut bindings).args(special.pattern, func.args) {
                 continue;
             }
             let Some(args) = bindings.into_iter().collect::<Option<Vec<Arg>>>() else { continue };

@@ -90,10 +90,10 @@ impl Checked {
     }
 
     fn differential_of_member(&mut self, member: Ty) -> Option<Ty> {
-        if !self.is_pack(member) {
+        if !self.program.is_pack(member) {
             return self.differential_of(member);
         }
-        let element = self.each_ty(member);
+        let element = self.packs().each_ty(member);
         let differential = self.differential_of(element)?;
         let over = match self.program.types.kind(member) {
             TyKind::Expand(_, over) => over,
@@ -104,13 +104,13 @@ impl Checked {
 
     fn not_synthesizable(&mut self, conformance: ConformanceId) -> Ty {
         let Conformance { ty, span, .. } = self.program.conformances[conformance];
-        if !self.is_error(ty) {
+        if !self.program.types.is_error(ty) {
             let message =
-                format!("cannot synthesize a `Differential` for `{}`, which has no fields", self.show_ty(ty));
+                format!("cannot synthesize a `Differential` for `{}`, which has no fields", self.show(ty));
             let help = "define it: `typealias Differential = ..;`";
             self.diagnostics.push(Diagnostic::new(codes::DIFFERENTIAL_CONFORMS, span, message).help(help));
         }
-        self.error_ty()
+        self.program.types.error()
     }
 
     /// A structure with a field for each field of `of` that has a differential, and its conformance.
@@ -152,7 +152,7 @@ impl Checked {
         let id: StructId = self.program.structs.next_key();
         let library = self.tables.scopes[around].is_library();
         let path = format!("{name}.");
-        let scope = self.new_scope(Some(around), Owner::Struct(id), generics, &path, library);
+        let scope = self.collector().new_scope(Some(around), Owner::Struct(id), generics, &path, library);
         for (number, field) in fields.iter().enumerate() {
             self.tables.scopes[scope].enter(field.name, Item::Field(number as u32));
         }

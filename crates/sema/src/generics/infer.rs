@@ -56,7 +56,7 @@ impl BodyCx<'_> {
         bindings.hidden -= self.cx.tables.funcs[candidate.func].hidden;
         for (&arg, param) in passed.iter().zip(&signature.params) {
             match arg {
-                _ if self.cx.is_pack(param.ty) => self.bind_pack(&mut bindings, param.ty, arg),
+                _ if self.cx.program.is_pack(param.ty) => self.bind_pack(&mut bindings, param.ty, arg),
                 [Argument::Value(expr)] => self.bind(&mut bindings, param.ty, expr.ty),
                 _ => {}
             }
@@ -69,7 +69,7 @@ impl BodyCx<'_> {
             }
         }
         self.convert_lambdas(&mut bindings);
-        let one = self.cx.int_val(1);
+        let one = self.cx.program.types.int_val(1);
         for length in std::mem::take(&mut bindings.ones) {
             self.bind_val(&mut bindings, length, one);
         }
@@ -105,7 +105,7 @@ impl BodyCx<'_> {
 
     fn bind(&mut self, bindings: &mut Bindings, pattern: Ty, ty: Ty) {
         use TyKind::*;
-        if self.cx.is_error(ty) {
+        if self.cx.program.types.is_error(ty) {
             return;
         }
         match (self.kind(pattern), self.kind(ty)) {
@@ -155,7 +155,7 @@ impl BodyCx<'_> {
     fn bind_members(&mut self, bindings: &mut Bindings, pattern: Args, args: Args) {
         let pattern = self.cx.program.types.list(pattern).to_vec();
         let args = self.cx.program.types.list(args).to_vec();
-        let Some((before, pack, behind)) = self.cx.around_pack(&pattern, args.len()) else {
+        let Some((before, pack, behind)) = self.cx.program.around_pack(&pattern, args.len()) else {
             return self.bind_lists(bindings, &pattern, &args);
         };
         let (front, rest) = args.split_at(before);
@@ -168,7 +168,7 @@ impl BodyCx<'_> {
     fn bind_elements(&mut self, bindings: &mut Bindings, pattern: Ty, elements: &[Arg]) {
         match self.kind(pattern) {
             TyKind::Param(param) => {
-                let whole = self.cx.pack_of(elements);
+                let whole = self.cx.program.pack_of(elements);
                 let whole = self.equated_elements(param, whole, bindings);
                 self.bind_ty(bindings, param, whole);
             }
@@ -179,14 +179,14 @@ impl BodyCx<'_> {
                 let mut found = vec![];
                 for item in elements {
                     let Arg::Ty(ty) = *item else { return };
-                    let is_pack = self.cx.is_pack(ty);
-                    let one = if is_pack { self.cx.each_ty(ty) } else { ty };
+                    let is_pack = self.cx.program.is_pack(ty);
+                    let one = if is_pack { self.cx.packs().each_ty(ty) } else { ty };
                     let mut bound = [equal];
-                    self.cx.match_each(pattern, element, one, &mut bound);
+                    self.cx.program.match_each(pattern, element, one, &mut bound);
                     let Some(Arg::Ty(bound)) = bound[0] else { return };
                     found.push(Arg::Ty(if is_pack { self.cx.expand_ty(Arg::Ty(bound), ty) } else { bound }));
                 }
-                let whole = self.cx.pack_of(&found);
+                let whole = self.cx.program.pack_of(&found);
                 self.bind_ty(bindings, param, whole);
             }
             _ => {}
@@ -195,11 +195,11 @@ impl BodyCx<'_> {
 
     /// `where T == float` tells what each element of `T` is, however many there are.
     fn equated_elements(&mut self, param: GenericParamId, pack: Ty, bindings: &Bindings) -> Ty {
-        let Some(items) = self.cx.elements_of(pack) else { return pack };
+        let Some(items) = self.cx.program.types.elements_of(pack) else { return pack };
         let Some(equal) = self.equated_element(param, bindings) else { return pack };
-        let one = |item: Arg| if self.cx.is_pack_arg(item) { item } else { Arg::Ty(equal) };
+        let one = |item: Arg| if self.cx.program.is_pack_arg(item) { item } else { Arg::Ty(equal) };
         let items: Vec<Arg> = items.into_iter().map(one).collect();
-        self.cx.pack_of(&items)
+        self.cx.program.pack_of(&items)
     }
 
     fn equated_element(&mut self, param: GenericParamId, bindings: &Bindings) -> Option<Ty> {
@@ -280,7 +280,7 @@ impl BodyCx<'_> {
     fn partial(&mut self, bindings: &Bindings) -> Args {
         let mut list = vec![];
         for (arg, param) in bindings.args.iter().zip(bindings.params.iter()) {
-            list.push(arg.unwrap_or_else(|| self.cx.param_arg(*param)));
+            list.push(arg.unwrap_or_else(|| self.cx.program.param_arg(*param)));
         }
         self.cx.program.types.args(&list)
     }
@@ -296,7 +296,7 @@ impl BodyCx<'_> {
                 Some(arg) => bindings.args[index] = Some(arg),
                 // A pack that nothing speaks of is empty.
                 None if self.cx.program.params[param].pack => {
-                    bindings.args[index] = Some(Arg::Ty(self.cx.pack_of(&[])));
+                    bindings.args[index] = Some(Arg::Ty(self.cx.program.pack_of(&[])));
                 }
                 None => return Err(Misfit::Open(param)),
             }
@@ -365,7 +365,7 @@ impl BodyCx<'_> {
                         *ty = self.promoted(*ty).unwrap_or(*ty);
                     }
                 }
-                Some(self.cx.pack_of(&items))
+                Some(self.cx.program.pack_of(&items))
             }
             _ => None,
         }
@@ -380,7 +380,7 @@ impl BodyCx<'_> {
                 continue;
             }
             let ty = self.ty(TyKind::Param(*param));
-            let ty = if self.cx.is_pack(ty) { self.ty(TyKind::Each(ty)) } else { ty };
+            let ty = if self.cx.program.is_pack(ty) { self.ty(TyKind::Each(ty)) } else { ty };
             let bounded = bounds.iter().any(|b| matches!(b, Bound::Conforms(t, _) if *t == ty));
             cost += if bounded { 0 } else { UNBOUNDED };
         }

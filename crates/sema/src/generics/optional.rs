@@ -29,8 +29,8 @@ impl Checked {
         scope: ScopeId,
     ) {
         let subject = self.resolve_ty(ty, scope);
-        if self.is_pack(subject) {
-            return self.unsupported(ty.span, "an optional constraint on a pack");
+        if self.program.is_pack(subject) {
+            return self.rules().unsupported(ty.span, "an optional constraint on a pack");
         }
         if let Some(interface) = self.resolve_interface(bound, scope) {
             let holds = self.program.types.val(ValKind::Param(param));
@@ -155,13 +155,13 @@ impl BodyCx<'_> {
         }
         let scope = self.scope;
         match self.quietly(|cx| cx.cx.type_path(expr, scope, false)) {
-            (Some(Path::Ty(ty)), true) if !self.cx.is_error(ty) => Some(ty),
+            (Some(Path::Ty(ty)), true) if !self.cx.program.types.is_error(ty) => Some(ty),
             _ => None,
         }
     }
 
     fn no_optional_bound(&mut self, ty: Ty, interface: InterfaceRef, span: Span) {
-        let (ty, interface) = (self.show(ty), self.cx.show_interface(interface));
+        let (ty, interface) = (self.show(ty), self.cx.facts().show_interface(interface));
         let message = format!("there is no optional constraint `{ty} : {interface}`");
         let help = format!("add `where optional {ty} : {interface}`");
         self.report(Diagnostic::new(codes::NO_OPTIONAL, span, message).help(help));

@@ -7,7 +7,8 @@
 
 use crate::Checked;
 use crate::codes;
-use crate::hir::{Arg, Args, InterfaceRef, StructId, Ty, TyKind};
+use crate::facts::Facts;
+use crate::hir::{Arg, Args, InterfaceRef, Program, StructId, Ty, TyKind};
 use crate::names::access::Access;
 use crate::tables::{Builtin, ExtId, Head, Item, Owner, ScopeId};
 use cotangent_base::{Diagnostic, Span, Symbol};
@@ -81,7 +82,7 @@ impl Checked {
         let mut at = Some(scope);
         while let Some(scope) = at {
             let level = self.level(scope, name);
-            if let Some(found) = level.into_iter().find(|f| self.is_type_item(f.item)) {
+            if let Some(found) = level.into_iter().find(|f| self.program.is_type_item(f.item)) {
                 return Some(found);
             }
             at = self.tables.scopes[scope].parent();
@@ -127,7 +128,7 @@ impl Checked {
         }
         let args = self.identity(self.tables.scopes[scope].generics());
         let found = |item| {
-            let access = self.item_access(scope, item);
+            let access = self.tables.scopes.item_access(scope, item);
             Found { item, args, depth: 0, extension: Added::ByItself, of: None, base: 0, access }
         };
         items.into_iter().map(found).collect()
@@ -145,7 +146,7 @@ impl Checked {
         let imports = self.tables.scopes[scope].imports().to_vec();
         let mut found = vec![];
         for import in imports {
-            let depth = self.detour(scope, import);
+            let depth = self.tables.scopes.detour(scope, import);
             found.extend(self.direct(import, name).into_iter().map(|f| Found { depth, ..f }));
         }
         found
@@ -155,17 +156,6 @@ impl Checked {
     pub(crate) fn hidden_imports(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
         let found = self.import_candidates(scope, name);
         found.into_iter().filter(|f| !self.can_see(f.access, scope)).collect()
-    }
-
-    /// The scope of the module that `scope` is in, where `::name` is looked up.
-    pub(crate) fn file_scope(&self, scope: ScopeId) -> ScopeId {
-        let mut at = scope;
-        while let Some(parent) = self.tables.scopes[at].parent()
-            && Some(parent) != self.tables.lang.scope()
-        {
-            at = parent;
-        }
-        at
     }
 
     /// What a name means in a namespace.
@@ -272,7 +262,7 @@ impl Checked {
                 extension: Added::ByItself,
                 of: Some(ty),
                 base: 0,
-                access: self.item_access(scope, *item),
+                access: self.tables.scopes.item_access(scope, *item),
             }));
             found.extend(self.extension_members(Head::Struct(id), ty, name));
         } else if let TyKind::Enum(id) = self.program.types.kind(ty) {
@@ -301,7 +291,7 @@ impl Checked {
                 extension: if head == Head::Any { Added::ToAll } else { Added::ToType },
                 of: Some(ty),
                 base: 0,
-                access: self.item_access(scope, item),
+                access: self.tables.scopes.item_access(scope, item),
             }));
         }
         found
@@ -321,20 +311,13 @@ impl Checked {
         if items.is_empty() {
             return vec![];
         }
-        let args = self.interface_args(ty, interface);
+        let args = self.program.interface_args(ty, interface);
         let items = items.into_iter().filter(|i| !matches!(i, Item::Param(_)));
         let found = |item| {
-            let access = self.item_access(scope, item);
+            let access = self.tables.scopes.item_access(scope, item);
             Found { item, args, depth: 0, extension: Added::ByItself, of: Some(ty), base: 0, access }
         };
         items.map(found).collect()
-    }
-
-    /// Arguments for an interface's parameters: the conforming type, then its own.
-    pub(crate) fn interface_args(&mut self, ty: Ty, interface: InterfaceRef) -> Args {
-        let mut args = vec![Arg::Ty(ty)];
-        args.extend_from_slice(self.program.types.list(interface.args));
-        self.program.types.args(&args)
     }
 
     /// The structure that describes a type, with arguments.
@@ -344,7 +327,7 @@ impl Checked {
             TyKind::Struct(id, args) => return Some((id, args)),
             TyKind::Tuple(list) => {
                 let items = self.program.types.list(list).to_vec();
-                (builtin(self, Builtin::Tuple)?, vec![Arg::Ty(self.pack_of(&items))])
+                (builtin(self, Builtin::Tuple)?, vec![Arg::Ty(self.program.pack_of(&items))])
             }
             TyKind::Scalar(s) => (builtin(self, Builtin::Scalar(s))?, vec![]),
             TyKind::Void => (builtin(self, Builtin::Void)?, vec![]),
@@ -381,7 +364,7 @@ impl Checked {
     /// Reports an unknown type, with what it may have meant.
     pub(crate) fn unknown_type(&mut self, name: Symbol, span: Span, scope: ScopeId) {
         if crate::names::unavailable::is_missing(name.as_str()) {
-            return self.unsupported(span, &format!("`{name}`"));
+            return self.rules().unsupported(span, &format!("`{name}`"));
         }
         if self.report_hidden_name(name, span, scope) {
             return;
@@ -395,7 +378,7 @@ impl Checked {
             return self.diagnostics.push(diagnostic);
         }
         let len = self.diagnostics.len();
-        let names = self.visible_names(scope, true);
+        let names = self.facts().visible_names(scope, true);
         self.diagnostics.truncate(len);
         if let Some(near) = cotangent_base::nearest(name.as_str(), names.iter().map(|n| n.as_str())) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
@@ -406,20 +389,6 @@ impl Checked {
     /// Whether to look for what a name may have meant: not if so much is wrong that nobody reads it.
     pub(crate) fn suggests(&self) -> bool {
         self.diagnostics.len() < MAX_SUGGESTIONS
-    }
-
-    /// The names visible in a scope, for suggestions.
-    pub(crate) fn visible_names(&mut self, scope: ScopeId, types: bool) -> Vec<Symbol> {
-        let mut names = vec![];
-        let mut at = Some(scope);
-        while let Some(id) = at {
-            let scope = &self.tables.scopes[id];
-            let wanted = |items: &[Item]| !types || items.iter().any(|i| self.is_type_item(*i));
-            names.extend(scope.entries().filter(|(_, items)| wanted(items)).map(|(name, _)| name));
-            at = scope.parent();
-        }
-        names.extend(self.tables.links.unread());
-        names
     }
 
     /// The names of a type's own members, for suggestions.
@@ -438,5 +407,41 @@ impl Checked {
             names.extend(self.tables.scopes[scope].entries().map(|(name, _)| name));
         }
         names
+    }
+}
+
+impl Facts<'_> {
+    /// The scope of the module that `scope` is in, where `::name` is looked up.
+    pub(crate) fn file_scope(self, scope: ScopeId) -> ScopeId {
+        let mut at = scope;
+        while let Some(parent) = self.tables.scopes[at].parent()
+            && Some(parent) != self.tables.lang.scope()
+        {
+            at = parent;
+        }
+        at
+    }
+
+    /// The names visible in a scope, for suggestions.
+    pub(crate) fn visible_names(self, scope: ScopeId, types: bool) -> Vec<Symbol> {
+        let mut names = vec![];
+        let mut at = Some(scope);
+        while let Some(id) = at {
+            let scope = &self.tables.scopes[id];
+            let wanted = |items: &[Item]| !types || items.iter().any(|i| self.program.is_type_item(*i));
+            names.extend(scope.entries().filter(|(_, items)| wanted(items)).map(|(name, _)| name));
+            at = scope.parent();
+        }
+        names.extend(self.tables.links.unread());
+        names
+    }
+}
+
+impl Program {
+    /// Arguments for an interface's parameters: the conforming type, then its own.
+    pub(crate) fn interface_args(&mut self, ty: Ty, interface: InterfaceRef) -> Args {
+        let mut args = vec![Arg::Ty(ty)];
+        args.extend_from_slice(self.types.list(interface.args));
+        self.types.args(&args)
     }
 }

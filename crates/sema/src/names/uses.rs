@@ -148,7 +148,7 @@ impl Checked {
             return;
         }
         if !matches!(found.item, Item::Field(_)) {
-            self.check_item_not_removed(found.item, span, scope);
+            self.rules().check_item_not_removed(found.item, span, scope);
         }
         if let Some((meaning, declared)) = self.meaning(found) {
             self.tables.uses.note(Use { span, meaning, declared });

@@ -26,7 +26,7 @@ impl Checked {
     /// The size or alignment of a type; none if it has no such thing.
     pub(crate) fn measure_val(&mut self, measure: Measure, ty: Ty) -> Option<Val> {
         match self.room(ty) {
-            Ok(room) => Some(self.int_val(match measure {
+            Ok(room) => Some(self.program.types.int_val(match measure {
                 Measure::Size => room.size,
                 Measure::Align => room.align,
             })),

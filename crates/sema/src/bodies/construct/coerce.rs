@@ -12,7 +12,7 @@ impl BodyCx<'_> {
         if expr.ty == to {
             return expr;
         }
-        if self.cx.is_error(expr.ty) || self.cx.is_error(to) {
+        if self.cx.program.types.is_error(expr.ty) || self.cx.program.types.is_error(to) {
             let span = expr.span;
             return Expr::new(ExprKind::Error, to, span);
         }

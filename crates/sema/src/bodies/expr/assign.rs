@@ -35,7 +35,11 @@ impl BodyCx<'_> {
                 if let Some(stored) = self.assign_atomic(&target, value, span) {
                     return stored;
                 }
-                let value = if self.cx.is_error(ty) { self.expr(value) } else { self.expr_as(value, ty) };
+                let value = if self.cx.program.types.is_error(ty) {
+                    self.expr(value)
+                } else {
+                    self.expr_as(value, ty)
+                };
                 self.require_place(&target);
                 Expr::new(ExprKind::Assign(target.into(), value.into()), ty, span)
             }
@@ -76,7 +80,7 @@ impl BodyCx<'_> {
     }
 
     fn compound(&mut self, op: BinaryOp, place: Expr, value: Expr, span: Span) -> Expr {
-        if self.cx.is_error(place.ty) || self.cx.is_error(value.ty) {
+        if self.cx.program.types.is_error(place.ty) || self.cx.program.types.is_error(value.ty) {
             return self.error(span);
         }
         if self.is_user_type(place.ty) && self.cx.pointee(place.ty).is_none() {
@@ -112,7 +116,7 @@ impl BodyCx<'_> {
     /// `++place` and its kin; with `post`, the value is the one before.
     pub(super) fn increment(&mut self, step: Step, operand: &ast::Expr, post: bool, span: Span) -> Expr {
         let place = self.expr(operand);
-        if self.cx.is_error(place.ty) {
+        if self.cx.program.types.is_error(place.ty) {
             return self.error(span);
         }
         let (binary, text) = match step {

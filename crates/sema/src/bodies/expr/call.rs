@@ -43,7 +43,7 @@ impl BodyCx<'_> {
                 let ty = self.cx.apply(&found, &[], inner.span, scope);
                 self.construct(ty, args, span)
             }
-            Entity::Value(value) if self.cx.is_error(value.ty) => self.error(span),
+            Entity::Value(value) if self.cx.program.types.is_error(value.ty) => self.error(span),
             Entity::Value(value) => self.call_object(value, args, span),
             Entity::Namespace(_) => self.value_to_call(entity, inner.span, "a namespace cannot be called"),
         }
@@ -102,8 +102,8 @@ impl BodyCx<'_> {
             let scope = self.scope;
             let types = explicit.iter().map(|ty| Arg::Ty(self.knowing_locals(|cx| cx.resolve_ty(ty, scope))));
             let types: Vec<Arg> = types.collect();
-            let ty = self.cx.tuple_ty(&types);
-            return Some(if self.cx.is_error(ty) {
+            let ty = self.cx.program.types.tuple_ty(&types);
+            return Some(if self.cx.program.types.is_error(ty) {
                 self.error(span)
             } else {
                 self.construct(ty, args.to_vec(), span)
@@ -114,7 +114,7 @@ impl BodyCx<'_> {
             Argument::List(..) => None,
         };
         let items = args.iter().map(value).collect::<Option<Vec<Expr>>>()?;
-        if items.iter().any(|item| self.cx.is_error(item.ty)) {
+        if items.iter().any(|item| self.cx.program.types.is_error(item.ty)) {
             return Some(self.error(span));
         }
         Some(self.tuple_of(items, span))
@@ -130,7 +130,7 @@ impl BodyCx<'_> {
             types.extend(self.cx.program.types.list(list).iter().copied());
             values.push(value.clone());
         }
-        let ty = self.cx.tuple_ty(&types);
+        let ty = self.cx.program.types.tuple_ty(&types);
         Some(Expr::new(ExprKind::Concat(values), ty, span))
     }
 
@@ -146,7 +146,7 @@ impl BodyCx<'_> {
             self.report(Diagnostic::new(codes::MISMATCH, message.span, text));
             return self.error(span);
         };
-        if self.cx.is_error(condition.ty) {
+        if self.cx.program.types.is_error(condition.ty) {
             return self.error(span);
         }
         let truth = self.scalar(Scalar::Bool);
@@ -180,7 +180,7 @@ impl BodyCx<'_> {
     }
 
     fn value_to_call(&mut self, entity: Entity, span: Span, message: &str) -> Expr {
-        let reported = matches!(&entity, Entity::Value(value) if self.cx.is_error(value.ty));
+        let reported = matches!(&entity, Entity::Value(value) if self.cx.program.types.is_error(value.ty));
         if !reported {
             self.report(Diagnostic::new(codes::NOT_CALLABLE, span, message));
         }

@@ -24,7 +24,9 @@ impl BodyCx<'_> {
             entity => self.value_of(entity, base.span),
         };
         let indices: Vec<Expr> = indices.iter().map(|i| self.expr(i)).collect();
-        if self.cx.is_error(base.ty) || indices.iter().any(|i| self.cx.is_error(i.ty)) {
+        if self.cx.program.types.is_error(base.ty)
+            || indices.iter().any(|i| self.cx.program.types.is_error(i.ty))
+        {
             return Entity::Value(self.error(span));
         }
         let element = match self.kind(base.ty) {

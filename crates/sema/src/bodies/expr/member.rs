@@ -35,7 +35,7 @@ impl BodyCx<'_> {
     pub(super) fn arrow(&mut self, base: &ast::Expr, name: ast::Ident, span: Span) -> Entity {
         let value = self.expr(base);
         let leads = self.cx.pointee(value.ty).is_some() || self.cx.block_content(value.ty).is_some();
-        if !leads && !self.cx.is_error(value.ty) {
+        if !leads && !self.cx.program.types.is_error(value.ty) {
             let message = format!("`->` follows a pointer, but this is a `{}`", self.show(value.ty));
             self.report(Diagnostic::new(codes::NOT_IN_MEMORY, value.span, message).help("write `.`"));
             return Entity::Value(self.error(span));
@@ -87,7 +87,7 @@ impl BodyCx<'_> {
     }
 
     fn type_member(&mut self, ty: Ty, name: ast::Ident, span: Span) -> Entity {
-        if self.cx.is_error(ty) {
+        if self.cx.program.types.is_error(ty) {
             return Entity::Value(self.error(span));
         }
         let found = self.cx.members(ty, name.name);
@@ -120,7 +120,7 @@ impl BodyCx<'_> {
     }
 
     fn value_member(&mut self, value: Expr, name: ast::Ident, span: Span) -> Entity {
-        if self.cx.is_error(value.ty) {
+        if self.cx.program.types.is_error(value.ty) {
             return Entity::Value(self.error(span));
         }
         let value = match self.swizzle(value, name, span) {
@@ -165,7 +165,7 @@ impl BodyCx<'_> {
     fn unknown_member(&mut self, ty: Ty, name: ast::Ident) {
         let shown = self.show(ty);
         if let Some(interface) = self.cx.optional_promise(ty, name.name) {
-            let interface = self.cx.show_interface(interface);
+            let interface = self.cx.facts().show_interface(interface);
             let message = format!("`{shown}` has `{}` only if it conforms to `{interface}`", name.name);
             let help = format!("test it first: `if ({shown} is {interface}) {{ .. }}`");
             return self.report(Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message).help(help));
@@ -203,7 +203,7 @@ impl BodyCx<'_> {
         let mut shown = vec![];
         for bound in &all {
             if !all.iter().any(|other| self.inherits(other.interface, bound.interface)) {
-                shown.push(format!("`{}`", self.cx.show_interface(*bound)));
+                shown.push(format!("`{}`", self.cx.facts().show_interface(*bound)));
             }
         }
         shown
@@ -249,7 +249,7 @@ impl BodyCx<'_> {
             }
             return self.error(span);
         }
-        let mut ty = self.cx.error_ty();
+        let mut ty = self.cx.program.types.error();
         let (mut mutating, mut changes) = (false, false);
         if let Some(set) = set {
             self.cx.ensure_func(set);
@@ -264,7 +264,7 @@ impl BodyCx<'_> {
             changes = func.this.is_some_and(|t| t.mutating);
             if changes {
                 let call = self.mutating_get(get, found, this.clone(), args.clone(), span);
-                if set.is_none() || self.cx.is_error(call.ty) {
+                if set.is_none() || self.cx.program.types.is_error(call.ty) {
                     return call;
                 }
             }
@@ -336,7 +336,7 @@ impl BodyCx<'_> {
         if count == 1 {
             return element;
         }
-        let n = self.cx.int_val(count as i64);
+        let n = self.cx.program.types.int_val(count as i64);
         self.ty(TyKind::Vector(element, n))
     }
 

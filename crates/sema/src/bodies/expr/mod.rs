@@ -58,7 +58,7 @@ impl BodyCx<'_> {
     fn value_of(&mut self, entity: Entity, span: Span) -> Expr {
         let message = match entity {
             Entity::Value(value) => return value,
-            Entity::Type(ty) if self.cx.is_error(ty) => return self.error(span),
+            Entity::Type(ty) if self.cx.program.types.is_error(ty) => return self.error(span),
             Entity::Type(ty) => format!("`{}` is a type, not a value", self.show(ty)),
             Entity::Open(_) => "this is a generic type, not a value".into(),
             Entity::Namespace(_) => "this is a namespace, not a value".into(),
@@ -95,7 +95,7 @@ impl BodyCx<'_> {
                 }
             },
             ast::ExprKind::Index(base, indices) => self.index(base, indices, span),
-            ast::ExprKind::Root => Entity::Namespace(self.cx.file_scope(self.scope)),
+            ast::ExprKind::Root => Entity::Namespace(self.cx.facts().file_scope(self.scope)),
             ast::ExprKind::Call(callee, args) if let Some(part) = pack::query(callee, args) => {
                 self.pack_query(part, &args[0], expr)
             }
@@ -189,7 +189,7 @@ impl BodyCx<'_> {
     }
 
     fn refuse(&mut self, span: Span, what: &str) -> Expr {
-        self.cx.unsupported(span, what);
+        self.cx.rules().unsupported(span, what);
         self.error(span)
     }
 
@@ -258,7 +258,7 @@ impl BodyCx<'_> {
             Entity::Funcs(_) => true,
             // A variable does not hide a type where only a type can stand.
             Entity::Value(value) => {
-                !self.cx.is_error(value.ty) && !self.quietly(|cx| cx.cx.resolve_ty(ty, scope)).1
+                !self.cx.program.types.is_error(value.ty) && !self.quietly(|cx| cx.cx.resolve_ty(ty, scope)).1
             }
             Entity::Type(_) | Entity::Open(_) | Entity::Namespace(_) => false,
         };
@@ -291,7 +291,7 @@ impl BodyCx<'_> {
         let value = self.expr(value);
         let scope = self.scope;
         let to = self.cx.resolve_ty(ty, scope);
-        if self.cx.is_error(value.ty) || self.cx.is_error(to) {
+        if self.cx.program.types.is_error(value.ty) || self.cx.program.types.is_error(to) {
             return self.error(span);
         }
         if value.ty != to && self.is_known(value.ty) && self.is_known(to) {
@@ -376,7 +376,7 @@ impl BodyCx<'_> {
             let int = self.scalar(Scalar::I32);
             return Expr::new(ExprKind::Const(Const::Int(count)), int, span);
         }
-        if !self.cx.is_error(ty) {
+        if !self.cx.program.types.is_error(ty) {
             let message = format!("`countof` takes an array, a vector or a tuple, not `{}`", self.show(ty));
             self.report(Diagnostic::new(codes::MISMATCH, inner.span, message));
         }

@@ -71,7 +71,7 @@ impl BodyCx<'_> {
             return;
         }
         if crate::names::unavailable::is_missing(name.as_str()) {
-            self.cx.unsupported(span, &format!("`{name}`"));
+            self.cx.rules().unsupported(span, &format!("`{name}`"));
             return;
         }
         let scope = self.scope;
@@ -90,7 +90,7 @@ impl BodyCx<'_> {
             return self.report(diagnostic);
         }
         let mut names: Vec<Symbol> = self.vars.iter().flat_map(|block| block.keys().copied()).collect();
-        names.extend(self.cx.visible_names(self.scope, false));
+        names.extend(self.cx.facts().visible_names(self.scope, false));
         if let Some(this) = self.this {
             names.extend(self.cx.member_names(self.locals[this].ty));
         }
@@ -150,7 +150,7 @@ impl BodyCx<'_> {
                 }
                 _ => {
                     let ty = self.ty(TyKind::Param(param));
-                    Entity::Type(self.cx.known_equal(ty).unwrap_or(ty))
+                    Entity::Type(self.cx.packs().known_equal(ty).unwrap_or(ty))
                 }
             },
             Item::Const(val, ty) => self.value(ExprKind::Val(val), ty, span),
@@ -231,8 +231,8 @@ impl BodyCx<'_> {
                 let scope = self.scope;
                 Entity::Type(self.cx.apply(&found, args, span, scope))
             }
-            Entity::Value(value) if self.cx.is_error(value.ty) => Entity::Value(value),
-            Entity::Type(ty) if self.cx.is_error(ty) => Entity::Type(ty),
+            Entity::Value(value) if self.cx.program.types.is_error(value.ty) => Entity::Value(value),
+            Entity::Type(ty) if self.cx.program.types.is_error(ty) => Entity::Type(ty),
             Entity::Value(_) | Entity::Type(_) | Entity::Namespace(_) => {
                 let message = format!("`{}` takes no generic arguments", crate::types::show::syntax(base));
                 self.report(Diagnostic::new(codes::GENERIC_ARGS, span, message));

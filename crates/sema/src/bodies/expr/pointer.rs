@@ -20,7 +20,7 @@ impl Checked {
                 let (id, args) = (*id, self.program.types.args(&[Arg::Ty(to)]));
                 self.struct_ty(id, args)
             }
-            _ => self.error_ty(),
+            _ => self.program.types.error(),
         }
     }
 
@@ -40,7 +40,7 @@ impl BodyCx<'_> {
     /// `*pointer`.
     pub(super) fn deref(&mut self, pointer: &ast::Expr, span: Span) -> Expr {
         let pointer = self.expr(pointer);
-        if self.cx.is_error(pointer.ty) {
+        if self.cx.program.types.is_error(pointer.ty) {
             return self.error(span);
         }
         match self.cx.pointee(pointer.ty) {
@@ -67,7 +67,7 @@ impl BodyCx<'_> {
 
     /// `&place` and `__getAddress(place)`.
     pub(super) fn address_of_place(&mut self, place: Expr, span: Span) -> Expr {
-        if self.cx.is_error(place.ty) {
+        if self.cx.program.types.is_error(place.ty) {
             return self.error(span);
         }
         if let Some(why) = self.not_in_memory(&place) {

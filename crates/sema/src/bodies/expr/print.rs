@@ -27,7 +27,9 @@ impl BodyCx<'_> {
         let mut values = Vec::new();
         for arg in given {
             match arg {
-                Argument::Value(value) if self.cx.is_error(value.ty) => return self.error(span),
+                Argument::Value(value) if self.cx.program.types.is_error(value.ty) => {
+                    return self.error(span);
+                }
                 Argument::Value(value) => values.push(value),
                 Argument::List(_, span) => {
                     return self.bad_format(span, "an initializer list cannot be printed");
@@ -51,7 +53,7 @@ impl BodyCx<'_> {
         };
         let mut values = values;
         let values = values.split_off(1);
-        if values.iter().any(|value| self.cx.is_pack(value.ty)) {
+        if values.iter().any(|value| self.cx.program.is_pack(value.ty)) {
             return self.print_pack(format, &pieces, values, span);
         }
         let wanted = pieces.iter().filter(|p| matches!(p, Piece::Value(_))).count();

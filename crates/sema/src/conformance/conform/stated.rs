@@ -6,6 +6,7 @@
 use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Facts;
 use crate::hir::{Conformance, ConformanceId, InterfaceId, InterfaceRef, StructId, Ty, TyKind, ValKind};
 use crate::tables::{ExtId, GenericsId, Head, Owner};
 use cotangent_base::{Diagnostic, Entity, Span};
@@ -137,7 +138,7 @@ impl Checked {
     }
 
     fn bad_base(&mut self, ty: Ty, base: &ast::Expr) {
-        let message = format!("`{}` is neither an interface nor a structure", self.show_ty(ty));
+        let message = format!("`{}` is neither an interface nor a structure", self.show(ty));
         self.diagnostics.push(Diagnostic::new(codes::NOT_AN_INTERFACE, base.span, message));
     }
 
@@ -219,8 +220,8 @@ impl Checked {
         while next < interfaces.len() {
             let interface = interfaces[next];
             self.ensure_interface_bases(interface.interface);
-            let args = self.interface_args(ty, interface);
-            let params = self.interface_params(interface.interface);
+            let args = self.program.interface_args(ty, interface);
+            let params = self.facts().interface_params(interface.interface);
             for base in self.program.interfaces[interface.interface].bases.clone() {
                 let base = self.replace_interface(base, &params, args);
                 if !interfaces.contains(&base) {
@@ -230,11 +231,6 @@ impl Checked {
             next += 1;
         }
         interfaces
-    }
-
-    /// An interface's parameters: `This`, then its own.
-    pub(crate) fn interface_params(&self, id: InterfaceId) -> std::sync::Arc<[crate::hir::GenericParamId]> {
-        self.tables.generics[self.tables.interfaces[id].generics].params.clone()
     }
 
     fn ensure_interface_bases(&mut self, id: InterfaceId) {
@@ -281,5 +277,12 @@ impl Checked {
             next += 1;
         }
         all.contains(&ancestor)
+    }
+}
+
+impl Facts<'_> {
+    /// An interface's parameters: `This`, then its own.
+    pub(crate) fn interface_params(self, id: InterfaceId) -> std::sync::Arc<[crate::hir::GenericParamId]> {
+        self.tables.generics[self.tables.interfaces[id].generics].params.clone()
     }
 }

@@ -3,7 +3,7 @@
 use super::Path;
 use crate::Checked;
 use crate::codes;
-use crate::hir::{Arg, Args, StructId, Ty, TyKind, Val, ValKind};
+use crate::hir::{Arg, Args, StructId, Ty, TyKind, Types, Val, ValKind};
 use crate::tables::{AliasId, Builtin, Owner, Progress, ScopeId};
 use cotangent_base::{Diagnostic, Span, Symbol};
 
@@ -43,7 +43,7 @@ impl Checked {
         if info.resolved == Progress::Busy {
             let message = format!("the definition of `{}` depends on itself", decl.name.name);
             self.diagnostics.push(Diagnostic::new(codes::CYCLE, decl.name.span, message));
-            let ty = self.error_ty();
+            let ty = self.program.types.error();
             self.tables.aliases.set_ty(id, ty);
             return ty;
         }
@@ -55,7 +55,7 @@ impl Checked {
             Some(ty) => self.resolve_ty(ty, scope),
             None if self.is_open() => self.open_type(&decl, scope),
             // Nobody said which type it is, which has been reported.
-            None => self.error_ty(),
+            None => self.program.types.error(),
         };
         self.tables.resolving.end_alias(outer);
         self.leave(saved);
@@ -103,15 +103,19 @@ impl Checked {
             return None;
         }
         let kind = match shape {
-            (n, None) => TyKind::Vector(element, self.int_val(n)),
-            (r, Some(c)) => TyKind::Matrix(element, self.int_val(r), self.int_val(c)),
+            (n, None) => TyKind::Vector(element, self.program.types.int_val(n)),
+            (r, Some(c)) => {
+                TyKind::Matrix(element, self.program.types.int_val(r), self.program.types.int_val(c))
+            }
         };
         Some(self.program.types.ty(kind))
     }
+}
 
+impl Types {
     /// A known compile-time integer.
     pub(crate) fn int_val(&mut self, n: i64) -> Val {
-        self.program.types.val(ValKind::Int(n))
+        self.val(ValKind::Int(n))
     }
 }
 

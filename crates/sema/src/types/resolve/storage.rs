@@ -93,7 +93,7 @@ impl Checked {
             Says::MatrixLayout | Says::Access | Says::Layout => 0,
         };
         if let ValKind::Param(param) = self.program.types.val_kind(val) {
-            let usual = Arg::Val(self.int_val(usual));
+            let usual = Arg::Val(self.program.types.int_val(usual));
             self.describe(param, usual);
         }
         match (says, self.program.types.known(val)) {
