@@ -5,7 +5,7 @@
 //! change. The methods are in the files of their subjects.
 
 use crate::Checked;
-use crate::hir::Program;
+use crate::hir::{FuncId, Program, Ty};
 use crate::tables::Tables;
 use cotangent_base::Diagnostics;
 
@@ -40,14 +40,21 @@ impl Checked {
     }
 }
 
-impl Rules<'_> {
+impl Facts<'_> {
+    /// Whether a function belongs to the library.
+    pub(crate) fn is_library(self, func: FuncId) -> bool {
+        self.tables.scopes[self.tables.funcs[func].scope].is_library()
+    }
+}
+
+impl<'a> Rules<'a> {
     /// What is resolved so far.
-    pub(crate) fn facts(&self) -> Facts<'_> {
+    pub(crate) fn facts(&self) -> Facts<'a> {
         Facts { program: self.program, tables: self.tables }
     }
 
     /// A type as the user would write it.
-    pub(crate) fn show(&self, ty: crate::hir::Ty) -> String {
+    pub(crate) fn show(&self, ty: Ty) -> String {
         self.facts().show(ty)
     }
 }

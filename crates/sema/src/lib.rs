@@ -15,6 +15,7 @@
 //! |---|---|
 //! | [`hir`] | the typed program |
 //! | `checked`, `queries` | what the checker hands out; what lowering asks |
+//! | `facts` | views that read what is resolved, and report |
 //! | `tables` | the state beside the typed program, a list of what the folders below own |
 //! | `collect` | declarations get numbers and scopes; modules are linked |
 //! | `names` | what names mean |
@@ -29,10 +30,23 @@
 //! | `program` | the user's modules, checked whole |
 //! | [`codes`] | diagnostics |
 //!
-//! State has owners. [`Checked`] has the rules of the language as methods; what they note is in types with private fields, in the
-//! folder of their subject: `names` (scopes, modules, uses), `declarations::table`, `generics` (lists of parameters, assumptions, work
-//! that is put off), `conformance` (conformances, their index), `bodies` (checked bodies, lambdas), `derive` (derivatives of
-//! instances). An entry of a table can be read everywhere, and changed only by methods of its table.
+//! State has owners: types with private fields in the folder of their subject. These are `names` (scopes, modules, uses),
+//! `declarations::table`, `generics` (lists of parameters, assumptions, work that is put off), `conformance` (conformances, their
+//! index), `bodies` (checked bodies, lambdas), `derive` (derivatives of instances). An entry of a table can be read everywhere,
+//! and changed only by methods of its table.
+//!
+//! A method has the narrowest receiver that it can have:
+//!
+//! | receiver | can |
+//! |---|---|
+//! | [`hir::Types`], [`hir::Program`] | read and make types |
+//! | an owner of state | change that state |
+//! | `types::matching::Matcher`, `types::packs::Packs` | match patterns; make types of packs, under the assumptions in force |
+//! | `names::Names` | find what is declared under a name, and make types |
+//! | `facts::Facts`, `facts::Rules` | read what is resolved; read and report |
+//! | `collect::Collector` | add declarations |
+//! | [`Checked`] | all that, and resolve declarations on the way |
+//! | `bodies::body::BodyCx` | the same, with the variables of a body |
 //!
 //! A mistake gives one diagnostic: what depends on it has the error type, which fits everywhere.
 

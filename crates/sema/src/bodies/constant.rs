@@ -6,6 +6,7 @@
 use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
+use crate::facts::Facts;
 use crate::hir::{
     Body, Const, Expr, ExprKind, FuncRef, GlobalId, LocalId, StmtKind, Ty, TyKind, UnaryOp, Val, ValKind,
     Witness,
@@ -117,7 +118,9 @@ impl Checked {
                 let part = self.constant_part(expr)?;
                 self.fold(&part)
             }
-            ExprKind::Property { this: None, get: Some(get), .. } if self.is_required_constant(*get) => {
+            ExprKind::Property { this: None, get: Some(get), .. }
+                if self.facts().is_required_constant(*get) =>
+            {
                 self.integer_type(expr.ty)?;
                 Some(self.required_val(*get))
             }
@@ -136,14 +139,6 @@ impl Checked {
                 value
             }
             _ => None,
-        }
-    }
-
-    /// Whether this is the value of a `static const` that an interface requires: `T.N`.
-    pub(crate) fn is_required_constant(&self, getter: FuncRef) -> bool {
-        match self.tables.funcs[getter.func].source {
-            FuncSource::Accessor(property, _) => self.tables.props[property].is_const,
-            FuncSource::Func(_) => false,
         }
     }
 
@@ -217,6 +212,16 @@ impl Checked {
                 self.integer_type(self.program.enums[id].underlying)
             }
             _ => None,
+        }
+    }
+}
+
+impl Facts<'_> {
+    /// Whether this is the value of a `static const` that an interface requires: `T.N`.
+    pub(crate) fn is_required_constant(self, getter: FuncRef) -> bool {
+        match self.tables.funcs[getter.func].source {
+            FuncSource::Accessor(property, _) => self.tables.props[property].is_const,
+            FuncSource::Func(_) => false,
         }
     }
 }

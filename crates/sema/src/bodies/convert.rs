@@ -6,7 +6,11 @@
 use crate::Checked;
 use crate::declarations::attrs;
 use crate::derive;
-use crate::hir::{Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, InterfaceRef, Param, StructId, Ty, TyKind};
+use crate::facts::Facts;
+use crate::hir::{
+    Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, InterfaceRef, Param, Program, StructId, Ty, TyKind,
+};
+use crate::names::Names;
 use crate::tables::Item;
 use cotangent_base::Scalar;
 use cotangent_syntax::ast;
@@ -125,16 +129,18 @@ impl Checked {
                 self.conforms(from, interface).then_some(TO_INTERFACE)
             }
             (Struct(..), Struct(..)) if self.of_heap(from, to).is_some() => Some(FROM_HEAP),
-            (TyKind::None, Struct(..)) if self.pointee(to).is_some() || self.is_optional_differential(to) => {
+            (TyKind::None, Struct(..))
+                if self.program.pointee(to).is_some() || self.facts().is_optional_differential(to) =>
+            {
                 Some(TO_OPTIONAL)
             }
-            (_, Struct(..)) if self.conditional_content(to).is_some() => {
-                let content = self.conditional_content(to)?;
+            (_, Struct(..)) if self.facts().conditional_content(to).is_some() => {
+                let content = self.facts().conditional_content(to)?;
                 Some(self.type_cost(from, content)? + TO_OPTIONAL)
             }
-            (_, Struct(..)) if self.optional_content(to).is_some() => {
-                let content = self.optional_content(to)?;
-                if self.conditional_content(from) == Some(content) {
+            (_, Struct(..)) if self.facts().optional_content(to).is_some() => {
+                let content = self.facts().optional_content(to)?;
+                if self.facts().conditional_content(from) == Some(content) {
                     return Some(TO_OPTIONAL);
                 }
                 if self.program.types.kind(from) == TyKind::None {
@@ -145,7 +151,9 @@ impl Checked {
                 }
                 Some(self.type_cost(from, content)? + TO_OPTIONAL)
             }
-            (_, Struct(id, _)) if self.tables.structs[id].converts && !self.is_same_struct(from, id) => {
+            (_, Struct(id, _))
+                if self.tables.structs[id].converts && !self.program.is_same_struct(from, id) =>
+            {
                 self.implicit_constructor(from, to).map(|(cost, ..)| cost)
             }
             (Scalar(a), Scalar(b)) => Some(scalar_cost(a, b)),
@@ -161,8 +169,8 @@ impl Checked {
             (Vector(t, n), Scalar(_)) if self.program.types.known(n) == Some(1) => {
                 Some(self.type_cost(t, to)? + ONE_LANE)
             }
-            (Vector(a, m), Vector(b, n)) if m == n => self.element_cost(a, b),
-            (Matrix(a, r, c), Matrix(b, s, d)) if r == s && c == d => self.element_cost(a, b),
+            (Vector(a, m), Vector(b, n)) if m == n => self.program.element_cost(a, b),
+            (Matrix(a, r, c), Matrix(b, s, d)) if r == s && c == d => self.program.element_cost(a, b),
             (Array(a, _), UnsizedArray(b)) if a == b => Some(UNSIZED),
             (Enum(id), Scalar(b)) => {
                 self.ensure_enum(id);
@@ -176,14 +184,14 @@ impl Checked {
             }
             (Struct(id, _), Struct(..)) if self.tables.lambdas.is_converted(id, to) => Some(PLACE),
             (Struct(id, _), Struct(..)) => {
-                if self.block_content(from) == Some(to) {
+                if self.program.block_content(from) == Some(to) {
                     return Some(10);
                 }
                 let base = self.base_of(from, id)?;
                 Some(self.type_cost(base, to)? + TO_BASE)
             }
             (Struct(..), _) => {
-                let content = self.block_content(from)?;
+                let content = self.program.block_content(from)?;
                 Some(self.type_cost(content, to)? + 10)
             }
             _ => None,
@@ -197,7 +205,7 @@ impl Checked {
         else {
             return None;
         };
-        if !self.is_same_struct(from, item) || !self.program.is_handled(to) {
+        if !self.program.is_same_struct(from, item) || !self.program.is_handled(to) {
             return None;
         }
         self.ensure_func(func);
@@ -207,11 +215,7 @@ impl Checked {
 
     /// Whether a type not yet known is an enumeration by its bounds.
     fn is_enumeration(&mut self, ty: Ty) -> bool {
-        self.bounds_of(ty).iter().any(|bound| self.is_enum_interface(bound.interface))
-    }
-
-    fn is_same_struct(&self, ty: Ty, id: StructId) -> bool {
-        matches!(self.program.types.kind(ty), TyKind::Struct(other, _) if other == id)
+        self.bounds_of(ty).iter().any(|bound| self.facts().is_enum_interface(bound.interface))
     }
 
     /// The cheapest constructor marked `__implicit_conversion(cost)` that takes a value of a type: the cost, the constructor,
@@ -251,34 +255,15 @@ impl Checked {
 
     /// The cost of converting the content of an optional value while it stays optional: `none` stays `none`.
     fn mapped_cost(&mut self, from: Ty, content: Ty) -> Option<Cost> {
-        let held = self.optional_content(from)?;
+        let held = self.facts().optional_content(from)?;
         let wrapped = derive::pair_contents(self, held, content).is_some()
-            || self.block_content(held).is_some()
-            || self.conditional_content(held).is_some()
-            || self.conditional_content(content).is_some();
+            || self.program.block_content(held).is_some()
+            || self.facts().conditional_content(held).is_some()
+            || self.facts().conditional_content(content).is_some();
         if wrapped && held != content {
             return None;
         }
         self.type_cost(held, content)
-    }
-
-    fn element_cost(&mut self, from: Ty, to: Ty) -> Option<Cost> {
-        match (self.program.types.kind(from), self.program.types.kind(to)) {
-            (TyKind::Scalar(a), TyKind::Scalar(b)) => Some(scalar_cost(a, b)),
-            _ => (from == to).then_some(0),
-        }
-    }
-
-    /// What a constant buffer or parameter block holds; it converts to that.
-    pub(crate) fn block_content(&mut self, ty: Ty) -> Option<Ty> {
-        let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
-            return None;
-        };
-        let magic = self.program.structs[id].magic?;
-        if !matches!(magic.as_str(), "constantbuffer" | "texturebuffer" | "parameterblock" | "handle") {
-            return None;
-        }
-        self.program.types.list(args).first()?.ty()
     }
 
     /// Converts an expression, which must be possible. Literals become literals of the other type.
@@ -297,26 +282,30 @@ impl Checked {
                 let call = Call { callee, diff: vec![], args: vec![(Dir::In, expr)], through: None };
                 make(ExprKind::Call(call.into()), to)
             }
-            (TyKind::None, Struct(..)) if self.pointee(to).is_some() || self.is_optional_differential(to) => {
+            (TyKind::None, Struct(..))
+                if self.program.pointee(to).is_some() || self.facts().is_optional_differential(to) =>
+            {
                 make(ExprKind::Zero, to)
             }
-            (_, Struct(..)) if self.conditional_content(to).is_some() => {
-                let content = self.conditional_content(to).unwrap_or(to);
+            (_, Struct(..)) if self.facts().conditional_content(to).is_some() => {
+                let content = self.facts().conditional_content(to).unwrap_or(to);
                 let value = self.converted(expr, content);
                 self.conditional_call("conditionalOf", value, to, to)
             }
-            (_, Struct(..)) if self.optional_content(to).is_some() => {
-                if self.conditional_content(expr.ty).is_some() {
+            (_, Struct(..)) if self.facts().optional_content(to).is_some() => {
+                if self.facts().conditional_content(expr.ty).is_some() {
                     let of = expr.ty;
                     return self.conditional_call("conditionalGet", expr, of, to);
                 }
-                let content = self.optional_content(to).unwrap_or(to);
+                let content = self.facts().optional_content(to).unwrap_or(to);
                 if self.mapped_cost(expr.ty, content).is_some() {
                     return make(ExprKind::Convert(expr.into()), to);
                 }
                 self.optional_value(expr, to)
             }
-            (_, Struct(id, _)) if self.tables.structs[id].converts && !self.is_same_struct(expr.ty, id) => {
+            (_, Struct(id, _))
+                if self.tables.structs[id].converts && !self.program.is_same_struct(expr.ty, id) =>
+            {
                 let Some((_, callee, ty)) = self.implicit_constructor(expr.ty, to) else {
                     return make(ExprKind::Error, to);
                 };
@@ -360,8 +349,8 @@ impl Checked {
                 make(ExprKind::Construct(fields), to)
             }
             (Struct(id, _), _) => {
-                if let Some(content) = self.block_content(expr.ty) {
-                    let inner = self.block_value(expr, content);
+                if let Some(content) = self.program.block_content(expr.ty) {
+                    let inner = self.program.block_value(expr, content);
                     return self.converted(inner, to);
                 }
                 match self.base_of(expr.ty, id) {
@@ -385,32 +374,6 @@ impl Checked {
         self.fields_under(id, args).into_iter().enumerate().map(field).collect()
     }
 
-    /// What an `Optional` may hold.
-    pub fn optional_content(&self, ty: Ty) -> Option<Ty> {
-        self.content_of("Optional", ty)
-    }
-
-    /// Whether values are derivatives of optional values, where `none` is zero.
-    fn is_optional_differential(&self, ty: Ty) -> bool {
-        self.content_of("OptionalDifferential", ty).is_some()
-    }
-
-    /// What a `Conditional` may hold.
-    fn conditional_content(&self, ty: Ty) -> Option<Ty> {
-        self.content_of("Conditional", ty)
-    }
-
-    /// The first argument of a structure of the library that goes by this name.
-    fn content_of(&self, lang: &str, ty: Ty) -> Option<Ty> {
-        let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
-            return None;
-        };
-        if self.tables.lang.get(&lang.into()) != Some(&Item::Struct(id)) {
-            return None;
-        }
-        self.program.types.list(args).first()?.ty()
-    }
-
     /// A call of the library's function from or to the conditional type `of`.
     fn conditional_call(&mut self, lang: &str, value: Expr, of: Ty, to: Ty) -> Expr {
         let span = value.span;
@@ -425,24 +388,42 @@ impl Checked {
         Expr::new(ExprKind::Call(call.into()), to, span)
     }
 
-    /// `Optional<T>`.
-    pub(crate) fn optional_of(&mut self, content: Ty) -> Option<Ty> {
-        let Some(&Item::Struct(id)) = self.tables.lang.get(&"Optional".into()) else { return None };
-        let args = self.program.types.args(&[Arg::Ty(content)]);
-        Some(self.program.types.ty(TyKind::Struct(id, args)))
-    }
-
     /// A value, or `none`, as an optional one.
     fn optional_value(&mut self, expr: Expr, to: Ty) -> Expr {
-        let Some(content) = self.optional_content(to) else {
+        let Some(content) = self.facts().optional_content(to) else {
             return expr;
         };
         if self.program.types.kind(expr.ty) == TyKind::None {
             let nothing = Expr::new(ExprKind::Zero, content, expr.span);
-            return self.optional_parts(false, nothing, to);
+            return self.program.optional_parts(false, nothing, to);
         }
         let value = self.converted(expr, content);
-        self.optional_parts(true, value, to)
+        self.program.optional_parts(true, value, to)
+    }
+}
+
+impl Program {
+    fn is_same_struct(&self, ty: Ty, id: StructId) -> bool {
+        matches!(self.types.kind(ty), TyKind::Struct(other, _) if other == id)
+    }
+
+    fn element_cost(&mut self, from: Ty, to: Ty) -> Option<Cost> {
+        match (self.types.kind(from), self.types.kind(to)) {
+            (TyKind::Scalar(a), TyKind::Scalar(b)) => Some(scalar_cost(a, b)),
+            _ => (from == to).then_some(0),
+        }
+    }
+
+    /// What a constant buffer or parameter block holds; it converts to that.
+    pub(crate) fn block_content(&mut self, ty: Ty) -> Option<Ty> {
+        let TyKind::Struct(id, args) = self.types.kind(ty) else {
+            return None;
+        };
+        let magic = self.structs[id].magic?;
+        if !matches!(magic.as_str(), "constantbuffer" | "texturebuffer" | "parameterblock" | "handle") {
+            return None;
+        }
+        self.types.list(args).first()?.ty()
     }
 
     /// A value of the content's type as an optional value that is present.
@@ -453,7 +434,7 @@ impl Checked {
     /// An optional value, made of its flag and its content.
     fn optional_parts(&mut self, present: bool, value: Expr, to: Ty) -> Expr {
         let span = value.span;
-        let ty = self.program.types.ty(TyKind::Scalar(Scalar::Bool));
+        let ty = self.types.ty(TyKind::Scalar(Scalar::Bool));
         let present = Expr::new(ExprKind::Const(Const::Bool(present)), ty, span);
         Expr::new(ExprKind::Construct(vec![present, value]), to, span)
     }
@@ -461,12 +442,46 @@ impl Checked {
     /// What stands in a constant buffer: its only element.
     pub(crate) fn block_value(&mut self, block: Expr, content: Ty) -> Expr {
         let span = block.span;
-        let index = Expr::new(
-            ExprKind::Const(Const::Int(0)),
-            self.program.types.ty(TyKind::Scalar(Scalar::I32)),
-            span,
-        );
+        let index =
+            Expr::new(ExprKind::Const(Const::Int(0)), self.types.ty(TyKind::Scalar(Scalar::I32)), span);
         Expr::new(ExprKind::Element(block.into(), index.into()), content, span)
+    }
+}
+
+impl Facts<'_> {
+    /// What an `Optional` may hold.
+    pub fn optional_content(self, ty: Ty) -> Option<Ty> {
+        self.content_of("Optional", ty)
+    }
+
+    /// Whether values are derivatives of optional values, where `none` is zero.
+    fn is_optional_differential(self, ty: Ty) -> bool {
+        self.content_of("OptionalDifferential", ty).is_some()
+    }
+
+    /// What a `Conditional` may hold.
+    fn conditional_content(self, ty: Ty) -> Option<Ty> {
+        self.content_of("Conditional", ty)
+    }
+
+    /// The first argument of a structure of the library that goes by this name.
+    fn content_of(self, lang: &str, ty: Ty) -> Option<Ty> {
+        let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
+            return None;
+        };
+        if self.tables.lang.get(&lang.into()) != Some(&Item::Struct(id)) {
+            return None;
+        }
+        self.program.types.list(args).first()?.ty()
+    }
+}
+
+impl Names<'_> {
+    /// `Optional<T>`.
+    pub(crate) fn optional_of(&mut self, content: Ty) -> Option<Ty> {
+        let Some(&Item::Struct(id)) = self.tables.lang.get(&"Optional".into()) else { return None };
+        let args = self.program.types.args(&[Arg::Ty(content)]);
+        Some(self.program.types.ty(TyKind::Struct(id, args)))
     }
 }
 

@@ -16,6 +16,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::convert::Cost;
 use crate::bodies::overload::Argument;
 use crate::codes;
+use crate::facts::{Facts, Rules};
 use crate::hir::{Const, Expr, ExprKind, StructId, Ty, TyKind};
 use crate::names::access::Access;
 use crate::tables::Item;
@@ -37,14 +38,16 @@ impl BodyCx<'_> {
             return self.error(span);
         }
         let args = self.arguments(items);
-        if let (Some(content), false) = (self.cx.optional_content(ty), args.is_empty()) {
+        if let (Some(content), false) = (self.cx.facts().optional_content(ty), args.is_empty()) {
             return self.present(ty, content, args, span);
         }
         if let Some(call) = self.list_by_extension(ty, &args, span) {
             return call;
         }
         match self.kind(ty) {
-            TyKind::Struct(id, _) if self.suppresses_memberwise(id) => self.construct(ty, args, span),
+            TyKind::Struct(id, _) if self.cx.facts().suppresses_memberwise(id) => {
+                self.construct(ty, args, span)
+            }
             TyKind::Struct(..) if args.is_empty() => self.construct(ty, args, span),
             TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
                 self.construct(ty, args, span)
@@ -71,7 +74,7 @@ impl BodyCx<'_> {
     /// A list as the arguments of a constructor in an extension, for a structure that declares no constructor itself.
     fn list_by_extension(&mut self, ty: Ty, args: &[Argument], span: Span) -> Option<Expr> {
         let TyKind::Struct(id, _) = self.kind(ty) else { return None };
-        if args.is_empty() || self.suppresses_memberwise(id) {
+        if args.is_empty() || self.cx.facts().suppresses_memberwise(id) {
             return None;
         }
         let scope = self.scope;
@@ -101,16 +104,8 @@ impl BodyCx<'_> {
             Some(Argument::List(inner, at)) => self.list_as(&inner, content, at),
             None => self.zero(content, span),
         };
-        self.no_more(ty, &items);
-        self.cx.present(value, ty)
-    }
-
-    /// Reports the elements of a list that its type does not take.
-    fn no_more(&mut self, ty: Ty, items: &Items) {
-        if let Some(extra) = items.front() {
-            let message = format!("too many values for `{}`", self.show(ty));
-            self.report(Diagnostic::new(codes::BAD_LIST, extra.span(), message));
-        }
+        self.cx.rules().no_more(ty, &items);
+        self.cx.program.present(value, ty)
     }
 
     /// The types a list of so many elements gives values to, if it gives each of them as a whole.
@@ -278,7 +273,7 @@ impl BodyCx<'_> {
         } else {
             self.fill(ty, &mut items, span)
         };
-        self.no_more(value.ty, &items);
+        self.cx.rules().no_more(value.ty, &items);
         value
     }
 
@@ -301,7 +296,7 @@ impl BodyCx<'_> {
             TyKind::Tuple(args) => {
                 Some(self.cx.program.types.list(args).iter().filter_map(|arg| arg.ty()).collect())
             }
-            TyKind::Struct(id, args) if self.has_fields(id, ty) => {
+            TyKind::Struct(id, args) if self.cx.facts().has_fields(id, ty) => {
                 return self.fill_struct(ty, id, args, items, span);
             }
             _ => {
@@ -401,11 +396,6 @@ impl BodyCx<'_> {
         Expr::new(ExprKind::Construct(parts), ty, span)
     }
 
-    /// Whether a structure has fields that a list fills. Pointers, resources and optional values have none.
-    fn has_fields(&mut self, id: StructId, ty: Ty) -> bool {
-        self.cx.program.structs[id].magic.is_none() && self.cx.optional_content(ty).is_none()
-    }
-
     /// Whether a list has an element for a field: the field is visible here, and wherever its structure is.
     fn can_fill(&mut self, id: StructId, number: usize) -> bool {
         let info = &self.cx.tables.structs[id];
@@ -432,7 +422,9 @@ impl BodyCx<'_> {
                 let is_scalar = matches!(self.kind(value.ty), TyKind::Scalar(_) | TyKind::Enum(_));
                 let has_parts = match self.kind(ty) {
                     TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) | TyKind::Tuple(_) => true,
-                    TyKind::Struct(id, _) => !self.suppresses_memberwise(id) && self.has_fields(id, ty),
+                    TyKind::Struct(id, _) => {
+                        !self.cx.facts().suppresses_memberwise(id) && self.cx.facts().has_fields(id, ty)
+                    }
                     _ => false,
                 };
                 let whole = self.cx.program.types.is_error(value.ty) || self.cx.cost(&value, ty).is_some();
@@ -451,7 +443,7 @@ impl BodyCx<'_> {
             TyKind::Struct(..) => self.construct(ty, vec![], span),
             TyKind::Array(element, _) => {
                 let element = match self.kind(element) {
-                    TyKind::Struct(id, args) if self.suppresses_memberwise(id) => {
+                    TyKind::Struct(id, args) if self.cx.facts().suppresses_memberwise(id) => {
                         self.fill_struct(element, id, args, &mut Items::new(), span)
                     }
                     _ => self.default_value(element, span),
@@ -482,7 +474,7 @@ impl BodyCx<'_> {
         let (scope, generics) = (self.cx.tables.structs[id].scope, self.cx.tables.structs[id].generics);
         let value = self.foreign(init, declared, scope, generics);
         let params = self.cx.tables.generics[generics].params.clone();
-        let (_, args) = self.cx.struct_of(ty)?;
+        let (_, args) = self.cx.names().struct_of(ty)?;
         let mut value = self.cx.replace_expr(value, &params, args);
         value.span = span;
         Some(value)
@@ -491,7 +483,7 @@ impl BodyCx<'_> {
     /// A new value of a structure before its constructor runs: the base is made by its constructor without arguments, and fields
     /// have their initializers. `None` if neither applies.
     pub(crate) fn initialized_fields(&mut self, ty: Ty, id: StructId, span: Span) -> Option<Expr> {
-        let (_, args) = self.cx.struct_of(ty)?;
+        let (_, args) = self.cx.names().struct_of(ty)?;
         let types = self.cx.fields_under(id, args);
         let has_base = self.has_base(id);
         let mut parts = vec![];
@@ -516,6 +508,23 @@ impl BodyCx<'_> {
         }
         let TyKind::Struct(id, _) = self.kind(base) else { return None };
         self.initialized_fields(base, id, span)
+    }
+}
+
+impl Rules<'_> {
+    /// Reports the elements of a list that its type does not take.
+    fn no_more(&mut self, ty: Ty, items: &Items) {
+        if let Some(extra) = items.front() {
+            let message = format!("too many values for `{}`", self.show(ty));
+            self.diagnostics.push(Diagnostic::new(codes::BAD_LIST, extra.span(), message));
+        }
+    }
+}
+
+impl Facts<'_> {
+    /// Whether a structure has fields that a list fills. Pointers, resources and optional values have none.
+    fn has_fields(self, id: StructId, ty: Ty) -> bool {
+        self.program.structs[id].magic.is_none() && self.optional_content(ty).is_none()
     }
 }
 

@@ -7,6 +7,7 @@ use crate::bodies::place::Frozen;
 use crate::bodies::throws::{whole_of, whole_try};
 use crate::codes;
 use crate::declarations::attribute_rules;
+use crate::facts::Rules;
 use crate::hir::{Block, Case, Expr, ExprKind, Label, LoopKind, Stmt, StmtKind, Ty, TyKind};
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol, fields};
 use cotangent_syntax::ast::{self, CodeKind};
@@ -158,7 +159,7 @@ impl BodyCx<'_> {
                         self.leave(label, out);
                         out.push(Stmt { kind: StmtKind::Continue(label), span });
                     }
-                    None => self.outside_loop(span, "continue"),
+                    None => self.cx.rules().outside_loop(span, "continue"),
                 }
             }
             ast::StmtKind::Return(value) => {
@@ -190,7 +191,7 @@ impl BodyCx<'_> {
                     | ExprKind::Binary(..)
                     | ExprKind::Field(..)
             );
-        self.check_discarded(&checked);
+        self.cx.rules().check_discarded(&checked);
         if idle {
             self.report(
                 Diagnostic::new(codes::NO_EFFECT, expr.span, "this expression has no effect")
@@ -198,23 +199,6 @@ impl BodyCx<'_> {
             );
         }
         checked
-    }
-
-    /// The result of a `[NoDiscard]` function must be used.
-    fn check_discarded(&mut self, value: &Expr) {
-        let ExprKind::Call(call) = &value.kind else { return };
-        let attributes = &self.cx.tables.funcs[call.callee.func].prefix.attributes;
-        if !call.diff.is_empty() || !crate::declarations::attrs::has(attributes, "NoDiscard") {
-            return;
-        }
-        let name = self.cx.program.funcs[call.callee.func].name;
-        let message = format!("the result of `{name}` must be used");
-        let declared = self.cx.program.funcs[call.callee.func].span;
-        self.report(
-            Diagnostic::new(codes::DISCARDED, value.span, message)
-                .label(declared, "declared `[NoDiscard]`")
-                .help("use it, or drop it with `(void)`"),
-        );
     }
 
     /// An expression as a truth value.
@@ -262,7 +246,7 @@ impl BodyCx<'_> {
         for label in &case.labels {
             let Some(label) = label else {
                 default = true;
-                self.only_default(case.span, seen);
+                self.cx.rules().only_default(case.span, seen);
                 continue;
             };
             let value = self.expr(label);
@@ -304,16 +288,6 @@ impl BodyCx<'_> {
         Case { values, default, body, span: case.span }
     }
 
-    /// Reports a second `default`.
-    pub(crate) fn only_default(&mut self, span: Span, seen: &mut Labels) {
-        if let Some(first) = seen.insert(None, span) {
-            self.report(
-                Diagnostic::new(codes::DUPLICATE_CASE, span, "the `switch` already has a `default`")
-                    .label(first, "the other one"),
-            );
-        }
-    }
-
     fn break_(&mut self, name: Option<ast::Ident>, span: Span) -> Option<Label> {
         let target = match name {
             Some(name) => self.targets.iter().rev().find(|t| t.name == Some(name.name)),
@@ -327,14 +301,9 @@ impl BodyCx<'_> {
                 let message = format!("no enclosing loop or `switch` has the label `{}`", name.name);
                 self.report(Diagnostic::new(codes::BAD_JUMP, name.span, message));
             }
-            None => self.outside_loop(span, "break"),
+            None => self.cx.rules().outside_loop(span, "break"),
         }
         None
-    }
-
-    fn outside_loop(&mut self, span: Span, word: &str) {
-        let message = format!("`{word}` outside a loop");
-        self.report(Diagnostic::new(codes::BAD_JUMP, span, message));
     }
 
     fn return_(&mut self, value: Option<&ast::Expr>, span: Span) -> StmtKind {
@@ -395,7 +364,7 @@ impl BodyCx<'_> {
         span: Span,
     ) -> Block {
         let mut value = self.expr(value);
-        if self.cx.optional_content(value.ty).is_none() && !self.cx.program.types.is_error(value.ty) {
+        if self.cx.facts().optional_content(value.ty).is_none() && !self.cx.program.types.is_error(value.ty) {
             let message = format!("`if (let ..)` takes an optional value, not `{}`", self.show(value.ty));
             self.report(
                 Diagnostic::new(codes::MISMATCH, value.span, message)
@@ -420,5 +389,39 @@ impl BodyCx<'_> {
         let other = other.map_or_else(Vec::new, |s| self.single(s));
         block.push(Stmt { kind: StmtKind::If(has, then, other), span });
         block
+    }
+}
+
+impl Rules<'_> {
+    /// The result of a `[NoDiscard]` function must be used.
+    fn check_discarded(&mut self, value: &Expr) {
+        let ExprKind::Call(call) = &value.kind else { return };
+        let attributes = &self.tables.funcs[call.callee.func].prefix.attributes;
+        if !call.diff.is_empty() || !crate::declarations::attrs::has(attributes, "NoDiscard") {
+            return;
+        }
+        let name = self.program.funcs[call.callee.func].name;
+        let message = format!("the result of `{name}` must be used");
+        let declared = self.program.funcs[call.callee.func].span;
+        self.diagnostics.push(
+            Diagnostic::new(codes::DISCARDED, value.span, message)
+                .label(declared, "declared `[NoDiscard]`")
+                .help("use it, or drop it with `(void)`"),
+        );
+    }
+
+    /// Reports a second `default`.
+    pub(crate) fn only_default(&mut self, span: Span, seen: &mut Labels) {
+        if let Some(first) = seen.insert(None, span) {
+            self.diagnostics.push(
+                Diagnostic::new(codes::DUPLICATE_CASE, span, "the `switch` already has a `default`")
+                    .label(first, "the other one"),
+            );
+        }
+    }
+
+    fn outside_loop(&mut self, span: Span, word: &str) {
+        let message = format!("`{word}` outside a loop");
+        self.diagnostics.push(Diagnostic::new(codes::BAD_JUMP, span, message));
     }
 }

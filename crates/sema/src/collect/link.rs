@@ -17,7 +17,7 @@
 mod command_line;
 
 use crate::collect::Collector;
-use crate::facts::Rules;
+use crate::facts::{Facts, Rules};
 use crate::hir::{Bound, GenericParam, GenericParamId, GlobalId, InterfaceRef, Ty, TyKind, Val, ValKind};
 use crate::names::scopes::Scopes;
 use crate::tables::{Item, ScopeId};
@@ -249,7 +249,7 @@ impl Checked {
         if self.program.types.is_error(ty) || self.conforms(ty, interface) {
             return true;
         }
-        let message = self.describe_unmet(Bound::Conforms(ty, interface));
+        let message = self.facts().describe_unmet(Bound::Conforms(ty, interface));
         let mut diagnostic = Diagnostic::new(codes::UNMET_BOUND, span, message);
         if let Some(declared) = declared {
             diagnostic = diagnostic.label(declared, "required here");
@@ -299,9 +299,11 @@ impl Checked {
         self.tables.links.open_values.insert(id, val);
         Some(val)
     }
+}
 
+impl<'a> Facts<'a> {
     /// The interfaces of a type that stays open.
-    pub(crate) fn open_bounds(&self, ty: Ty) -> &[InterfaceRef] {
+    pub(crate) fn open_bounds(self, ty: Ty) -> &'a [InterfaceRef] {
         match self.program.types.kind(ty) {
             TyKind::Param(param) => self.tables.links.open_types.get(&param).map_or(&[], Vec::as_slice),
             _ => &[],

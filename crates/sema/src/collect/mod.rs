@@ -64,9 +64,7 @@ impl Collector<'_> {
     fn rules(&mut self) -> Rules<'_> {
         Rules { program: self.program, tables: self.tables, diagnostics: self.diagnostics }
     }
-}
 
-impl Collector<'_> {
     /// Collects the files of the library into one scope.
     pub(crate) fn collect_library(&mut self, inputs: Vec<Input>) {
         let root = self.root_generics();

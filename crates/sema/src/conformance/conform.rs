@@ -55,7 +55,7 @@ impl Checked {
                 interfaces.push(*interface);
             }
         }
-        interfaces.extend_from_slice(self.open_bounds(ty));
+        interfaces.extend_from_slice(self.facts().open_bounds(ty));
         if let TyKind::Assoc(base, assoc, args) = self.program.types.kind(ty) {
             self.ensure_assoc(assoc);
             let interface = self.program.assocs[assoc].interface;
@@ -107,7 +107,7 @@ impl Checked {
     /// The conformances filed under a type's head, then those for any type.
     fn filed_conformances(&mut self, ty: Ty, interface: Option<InterfaceId>) -> Vec<ConformanceId> {
         let mut ids = vec![];
-        for head in self.head_of(ty).into_iter().chain([Head::Any]) {
+        for head in self.names().head_of(ty).into_iter().chain([Head::Any]) {
             self.ensure_conformances(head);
             let filed = self.tables.index.conformances(head);
             let wanted = |id: &&ConformanceId| {
@@ -127,12 +127,6 @@ impl Checked {
         let interface = self.replace_interface(interface, &params, args);
         let reference = ConformanceRef { conformance: id, args };
         Some((reference, interface))
-    }
-
-    /// Whether an extension of all types states conformances to an interface.
-    pub(crate) fn is_stated_for_all(&self, interface: InterfaceId) -> bool {
-        let all = self.tables.index.conformances(Head::Any);
-        all.iter().any(|id| self.program.conformances[*id].interface.interface == interface)
     }
 
     /// How a known type conforms to an interface.
@@ -171,7 +165,7 @@ impl Checked {
                 let own = InterfaceRef { interface: id, args };
                 self.closure(ty, vec![own]).contains(&interface)
             }
-            TyKind::Enum(_) if self.is_enum_interface(interface.interface) => true,
+            TyKind::Enum(_) if self.facts().is_enum_interface(interface.interface) => true,
             TyKind::Tuple(_) if self.program.lang.differentiable == Some(interface.interface) => {
                 derive::tuple_differential(self, ty).is_some()
             }
@@ -194,11 +188,6 @@ impl Checked {
         if stated.is_empty() { stated } else { self.closure(ty, stated) }
     }
 
-    /// Whether an interface is the one that all enumerations conform to.
-    pub(crate) fn is_enum_interface(&self, interface: InterfaceId) -> bool {
-        self.tables.lang.get(&"__EnumType".into()) == Some(&Item::Interface(interface))
-    }
-
     /// The associated type of a known type.
     pub(crate) fn assoc_of(&mut self, ty: Ty, assoc: AssocId, interface: InterfaceRef) -> Option<Ty> {
         if let TyKind::Tuple(_) = self.program.types.kind(ty)
@@ -207,7 +196,7 @@ impl Checked {
             return derive::tuple_differential(self, ty);
         }
         if let TyKind::Enum(id) = self.program.types.kind(ty)
-            && self.is_enum_interface(interface.interface)
+            && self.facts().is_enum_interface(interface.interface)
         {
             self.ensure_enum(id);
             return Some(self.program.enums[id].underlying);
@@ -323,6 +312,17 @@ impl Checked {
 }
 
 impl Facts<'_> {
+    /// Whether an extension of all types states conformances to an interface.
+    pub(crate) fn is_stated_for_all(self, interface: InterfaceId) -> bool {
+        let all = self.tables.index.conformances(Head::Any);
+        all.iter().any(|id| self.program.conformances[*id].interface.interface == interface)
+    }
+
+    /// Whether an interface is the one that all enumerations conform to.
+    pub(crate) fn is_enum_interface(self, interface: InterfaceId) -> bool {
+        self.tables.lang.get(&"__EnumType".into()) == Some(&Item::Interface(interface))
+    }
+
     /// The parameters of a declaration with members.
     pub(crate) fn owner_generics(self, owner: Owner) -> GenericsId {
         match owner {

@@ -115,7 +115,7 @@ impl Checked {
                 Bound::Count(..) | Bound::NonEmpty(_) | Bound::Optional(..) | Bound::Coerces(..) => true,
             };
             if !met {
-                let unmet = self.describe_unmet(bound);
+                let unmet = self.facts().describe_unmet(bound);
                 let message = format!("`{}` breaks a `__constraint`: {unmet}", self.show(ty));
                 let declared = self.program.interfaces[interface.interface].span;
                 let diagnostic = Diagnostic::new(codes::UNMET_BOUND, span, message);

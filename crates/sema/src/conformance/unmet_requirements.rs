@@ -3,6 +3,7 @@
 use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Facts;
 use crate::hir::{ConformanceId, FuncId};
 use crate::names::lookup::Found;
 use crate::tables::{FuncSource, Item, Owner, PropId};
@@ -13,7 +14,7 @@ impl Checked {
     pub(crate) fn missing_requirement(&mut self, id: ConformanceId, requirement: FuncId) {
         let conformance = &self.program.conformances[id];
         let (ty, interface, span) = (conformance.ty, conformance.interface, conformance.span);
-        let (name, _) = self.requirement_name(requirement);
+        let (name, _) = self.facts().requirement_name(requirement);
         let found = self.own_members(ty, name);
         let is_element = found.iter().any(|f| match f.item {
             Item::Property(p) => self.tables.props[p].element.is_some(),
@@ -23,19 +24,19 @@ impl Checked {
             // Elements of arrays and vectors are places the compiler knows; there is no function to name.
             return;
         }
-        if self.is_told(id, requirement) {
+        if self.facts().is_told(id, requirement) {
             return;
         }
-        let shown = self.shown_requirement(requirement);
+        let shown = self.facts().shown_requirement(requirement);
         let mut message = format!("`{}` does not provide `{shown}`", self.show(ty));
         let interface = self.facts().show_interface(interface);
         if interface.contains('<') {
             message.push_str(&format!(" for `{interface}`"));
         }
-        if let Some(how) = self.passed_otherwise(requirement, &found) {
+        if let Some(how) = self.facts().passed_otherwise(requirement, &found) {
             message.push_str(&format!(": {how}"));
         }
-        let misfit = self.ill_fitting(&found);
+        let misfit = self.facts().ill_fitting(&found);
         let mut diagnostic = Diagnostic::new(codes::MISSING_REQUIREMENT, misfit.unwrap_or(span), message);
         if misfit.is_some() {
             diagnostic = diagnostic.label(span, "conforms here");
@@ -54,17 +55,6 @@ impl Checked {
         self.diagnostics.push(diagnostic.help(help));
     }
 
-    /// Where the user declares the only member with the name of a requirement, which does not meet it.
-    fn ill_fitting(&self, found: &[Found]) -> Option<Span> {
-        let [member] = found else { return None };
-        let library = match member.item {
-            Item::Func(func) => self.tables.scopes[self.tables.funcs[func].scope].is_library(),
-            Item::Property(property) => self.tables.scopes[self.tables.props[property].scope].is_library(),
-            _ => return None,
-        };
-        self.facts().item_span(member.item).filter(|_| !library)
-    }
-
     /// How a type would declare what meets a requirement.
     fn declaration_for(&mut self, id: ConformanceId, requirement: FuncId, decl: &ast::FuncDecl) -> String {
         let (_, args) = self.wanted(id, requirement);
@@ -73,7 +63,7 @@ impl Checked {
         let mut params = vec![];
         for (number, param) in func.params.iter().enumerate() {
             let ty = self.replace(param.ty, &func.generics.params, args);
-            let dir = self.passing_words(requirement, number);
+            let dir = self.facts().passing_words(requirement, number);
             let no_diff = if param.no_diff { "no_diff " } else { "" };
             params.push(format!("{no_diff}{dir}{} {}", self.show(ty), param.name));
         }
@@ -81,7 +71,7 @@ impl Checked {
         let mut declared = match decl.kind {
             Written::Constructor => attrs::INIT.to_string(),
             Written::Plain | Written::Operator => {
-                let (name, _) = self.requirement_name(requirement);
+                let (name, _) = self.facts().requirement_name(requirement);
                 format!("{} {name}", self.show(result))
             }
         };
@@ -100,36 +90,6 @@ impl Checked {
         format!("{differentiable}{mutating}{fixed}{declared}({})", params.join(", "))
     }
 
-    /// Whether the other accessor of the same property is missing too, which is reported for both.
-    fn is_told(&self, id: ConformanceId, requirement: FuncId) -> bool {
-        let FuncSource::Accessor(property, _) = self.tables.funcs[requirement].source else { return false };
-        let get = self.tables.props[property].get.filter(|get| *get != requirement);
-        get.is_some_and(|get| !self.program.conformances[id].witnesses.contains_key(&get))
-    }
-
-    /// A requirement in words: that of a property is the property.
-    fn shown_requirement(&self, requirement: FuncId) -> String {
-        let FuncSource::Accessor(property, _) = self.tables.funcs[requirement].source else {
-            return self.facts().show_func(requirement);
-        };
-        let info = &self.tables.props[property];
-        let name = self.program.funcs[requirement].name;
-        let (path, accessor) = name.as_str().rsplit_once('.').unwrap_or((name.as_str(), ""));
-        let around = path.rsplit_once('.').map_or("", |(around, _)| around);
-        match (info.name, info.get.is_some_and(|get| get != requirement)) {
-            (Some(_), false) => path.to_string(),
-            (Some(_), true) => format!("{path}.{accessor}"),
-            (None, _) => format!("{around}.{}", self.subscript_head(property, requirement)),
-        }
-    }
-
-    fn subscript_head(&self, property: PropId, requirement: FuncId) -> String {
-        let count = self.tables.props[property].params.len();
-        let params = self.program.funcs[requirement].params.iter().take(count);
-        let params: Vec<String> = params.map(|p| format!("{} {}", self.show(p.ty), p.name)).collect();
-        format!("__subscript({})", params.join(", "))
-    }
-
     /// How a property, a subscript or a constant would be declared.
     fn accessor_help(&mut self, id: ConformanceId, requirement: FuncId, property: PropId) -> String {
         let info = &self.tables.props[property];
@@ -146,7 +106,9 @@ impl Checked {
         match name {
             Some(name) if is_static => format!("add `static const {ty} {name} = ..;`"),
             Some(name) => format!("add `property {ty} {name} {accessors}`, or a field `{ty} {name}`"),
-            None => format!("add `{} -> {ty} {accessors}`", self.subscript_head(property, requirement)),
+            None => {
+                format!("add `{} -> {ty} {accessors}`", self.facts().subscript_head(property, requirement))
+            }
         }
     }
 
@@ -159,7 +121,7 @@ impl Checked {
                 continue;
             }
             let owner = info.owner;
-            let (name, _) = self.requirement_name(func);
+            let (name, _) = self.facts().requirement_name(func);
             let Some(ty) = self.owner_ty(owner) else { continue };
             let inherits = matches!(owner, Owner::Struct(id) if self.tables.structs[id].base.is_some());
             let interfaces = self.interfaces_of(ty);
@@ -177,5 +139,48 @@ impl Checked {
                     .help("remove `override`, or use the name of the interface's method"),
             );
         }
+    }
+}
+
+impl Facts<'_> {
+    /// Where the user declares the only member with the name of a requirement, which does not meet it.
+    fn ill_fitting(self, found: &[Found]) -> Option<Span> {
+        let [member] = found else { return None };
+        let library = match member.item {
+            Item::Func(func) => self.tables.scopes[self.tables.funcs[func].scope].is_library(),
+            Item::Property(property) => self.tables.scopes[self.tables.props[property].scope].is_library(),
+            _ => return None,
+        };
+        self.item_span(member.item).filter(|_| !library)
+    }
+
+    /// Whether the other accessor of the same property is missing too, which is reported for both.
+    fn is_told(self, id: ConformanceId, requirement: FuncId) -> bool {
+        let FuncSource::Accessor(property, _) = self.tables.funcs[requirement].source else { return false };
+        let get = self.tables.props[property].get.filter(|get| *get != requirement);
+        get.is_some_and(|get| !self.program.conformances[id].witnesses.contains_key(&get))
+    }
+
+    /// A requirement in words: that of a property is the property.
+    fn shown_requirement(self, requirement: FuncId) -> String {
+        let FuncSource::Accessor(property, _) = self.tables.funcs[requirement].source else {
+            return self.show_func(requirement);
+        };
+        let info = &self.tables.props[property];
+        let name = self.program.funcs[requirement].name;
+        let (path, accessor) = name.as_str().rsplit_once('.').unwrap_or((name.as_str(), ""));
+        let around = path.rsplit_once('.').map_or("", |(around, _)| around);
+        match (info.name, info.get.is_some_and(|get| get != requirement)) {
+            (Some(_), false) => path.to_string(),
+            (Some(_), true) => format!("{path}.{accessor}"),
+            (None, _) => format!("{around}.{}", self.subscript_head(property, requirement)),
+        }
+    }
+
+    fn subscript_head(self, property: PropId, requirement: FuncId) -> String {
+        let count = self.tables.props[property].params.len();
+        let params = self.program.funcs[requirement].params.iter().take(count);
+        let params: Vec<String> = params.map(|p| format!("{} {}", self.show(p.ty), p.name)).collect();
+        format!("__subscript({})", params.join(", "))
     }
 }

@@ -8,6 +8,7 @@ use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
 use crate::derive::{self, Signature};
+use crate::facts::{Facts, Rules};
 use crate::hir::{
     Arg, Args, Assoc, Bound, Conformance, ConformanceId, FuncId, FuncRef, GenericParamId, Program, TyKind,
     Witness,
@@ -45,7 +46,7 @@ impl Checked {
                     if let Witness::Func(func) = witness {
                         derive::check_witness(self, requirement, func.func);
                         self.tables.conformances.meet(requirement, func.func);
-                        self.check_override(requirement, func.func);
+                        self.rules().check_override(requirement, func.func);
                     }
                     self.program.conformances[id].witnesses.insert(requirement, witness);
                 }
@@ -76,7 +77,7 @@ impl Checked {
             for bound in self.program.assocs[assoc].bounds.clone() {
                 let bound = self.replace_interface(bound, &params, args);
                 if !self.conforms(chosen, bound) {
-                    let unmet = self.describe_unmet(Bound::Conforms(chosen, bound));
+                    let unmet = self.facts().describe_unmet(Bound::Conforms(chosen, bound));
                     let Assoc { name, span: declared, .. } = self.program.assocs[assoc];
                     let message = format!("`{name}` of `{}` is not suitable: {unmet}", self.show(ty));
                     let diagnostic = Diagnostic::new(codes::UNMET_BOUND, span, message);
@@ -86,28 +87,10 @@ impl Checked {
         }
     }
 
-    /// What replaces a default must say `override`, so that a default added later replaces nothing by accident.
-    fn check_override(&mut self, requirement: FuncId, witness: FuncId) {
-        let info = &self.tables.funcs[witness];
-        let marked = info.prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Override);
-        let library = self.tables.scopes[info.scope].is_library();
-        if marked || library || requirement == witness || !self.program.funcs[requirement].has_body {
-            return;
-        }
-        let name = self.program.funcs[witness].name;
-        let (span, declared) = (self.program.funcs[witness].span, self.program.funcs[requirement].span);
-        let message = format!("`{name}` replaces a default of its interface without `override`");
-        self.diagnostics.push(
-            Diagnostic::new(codes::MISSING_OVERRIDE, span, message)
-                .label(declared, "the default")
-                .help("write `override` before it"),
-        );
-    }
-
     fn witness_for(&mut self, id: ConformanceId, requirement: FuncId) -> Option<Witness> {
         let (wanted, around) = self.wanted(id, requirement);
         let ty = self.program.conformances[id].ty;
-        let (name, accessor) = self.requirement_name(requirement);
+        let (name, accessor) = self.facts().requirement_name(requirement);
         let found = self.own_members(ty, name);
         let found: Vec<Found> = found.into_iter().filter(|f| !self.program.is_requirement(f.item)).collect();
         for member in &found {
@@ -196,22 +179,6 @@ impl Checked {
         signature
     }
 
-    /// The name under which a requirement is met, and which accessor of it.
-    pub(crate) fn requirement_name(&self, requirement: FuncId) -> (Symbol, Option<AccessorKind>) {
-        match &self.tables.funcs[requirement].source {
-            FuncSource::Func(decl) => match decl.kind {
-                Written::Constructor => (attrs::INIT.into(), None),
-                Written::Operator => (attrs::operator_name(decl.name.name.as_str()), None),
-                Written::Plain => (decl.name.name, None),
-            },
-            FuncSource::Accessor(property, number) => {
-                let info = &self.tables.props[*property];
-                let name = info.name.unwrap_or_else(|| attrs::SUBSCRIPT.into());
-                (name, Some(info.accessors[*number].kind))
-            }
-        }
-    }
-
     /// Whether a member meets a requirement.
     pub(crate) fn meets(
         &mut self,
@@ -243,7 +210,7 @@ impl Checked {
             }
             (Item::Field(number), Some(kind)) if !wanted.is_static => {
                 let of = member.of?;
-                let (id, args) = self.struct_of(of)?;
+                let (id, args) = self.names().struct_of(of)?;
                 let types = self.fields_under(id, args);
                 let offset = types.len() - self.tables.structs[id].fields.len();
                 let index = number as usize + offset;
@@ -290,7 +257,7 @@ impl Checked {
             && own.params.iter().zip(&required.params).all(|(a, b)| same(a, b))
             && own.result == required.result
             && this_fits
-            && self.passes_alike(wanted.func, func)
+            && self.facts().passes_alike(wanted.func, func)
             && !self.program.drops_elsewhere(&own, &required, wanted.func)
             && !self.is_pickier(wanted, func, args);
         fits.then_some(Witness::Func(FuncRef { func, args }))
@@ -306,6 +273,44 @@ impl Checked {
         let unmet = self.unmet_bound(self.tables.funcs[func].generics, args);
         self.tables.assumptions.forget_since(before);
         unmet.is_some()
+    }
+}
+
+impl Rules<'_> {
+    /// What replaces a default must say `override`, so that a default added later replaces nothing by accident.
+    fn check_override(&mut self, requirement: FuncId, witness: FuncId) {
+        let info = &self.tables.funcs[witness];
+        let marked = info.prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Override);
+        let library = self.tables.scopes[info.scope].is_library();
+        if marked || library || requirement == witness || !self.program.funcs[requirement].has_body {
+            return;
+        }
+        let name = self.program.funcs[witness].name;
+        let (span, declared) = (self.program.funcs[witness].span, self.program.funcs[requirement].span);
+        let message = format!("`{name}` replaces a default of its interface without `override`");
+        self.diagnostics.push(
+            Diagnostic::new(codes::MISSING_OVERRIDE, span, message)
+                .label(declared, "the default")
+                .help("write `override` before it"),
+        );
+    }
+}
+
+impl Facts<'_> {
+    /// The name under which a requirement is met, and which accessor of it.
+    pub(crate) fn requirement_name(self, requirement: FuncId) -> (Symbol, Option<AccessorKind>) {
+        match &self.tables.funcs[requirement].source {
+            FuncSource::Func(decl) => match decl.kind {
+                Written::Constructor => (attrs::INIT.into(), None),
+                Written::Operator => (attrs::operator_name(decl.name.name.as_str()), None),
+                Written::Plain => (decl.name.name, None),
+            },
+            FuncSource::Accessor(property, number) => {
+                let info = &self.tables.props[*property];
+                let name = info.name.unwrap_or_else(|| attrs::SUBSCRIPT.into());
+                (name, Some(info.accessors[*number].kind))
+            }
+        }
     }
 }
 

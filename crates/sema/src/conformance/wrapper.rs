@@ -85,7 +85,7 @@ impl Checked {
         let made = self.wrapping_body(scope, name, &wanted.signature, &members);
         self.leave(saved);
         let (body, called) = made?;
-        if !self.passes_alike(requirement, called) {
+        if !self.facts().passes_alike(requirement, called) {
             return None;
         }
         let called = self.program.wrapped(called);
@@ -142,7 +142,7 @@ impl Checked {
         signature: &Signature,
         member: Found,
     ) -> Option<Witness> {
-        let (name, accessor) = self.requirement_name(requirement);
+        let (name, accessor) = self.facts().requirement_name(requirement);
         let is_set = accessor? == ast::AccessorKind::Set;
         let owner = self.tables.conformances[id].owner;
         let scope = self.tables.generics[self.facts().owner_generics(owner)].scope;
@@ -224,7 +224,7 @@ impl Checked {
             no_diff_result: signature.no_diff_result,
         };
         let func = self.push_wrapper(head, body, called, Around { scope, generics, owner });
-        let args = self.identity(generics);
+        let args = self.names().identity(generics);
         Witness::Func(FuncRef { func, args })
     }
 
@@ -262,7 +262,7 @@ impl Checked {
         };
         let called = self.program.wrapped(called);
         let func = self.push_wrapper(head, body, called, Around { scope, generics, owner });
-        let args = self.identity(generics);
+        let args = self.names().identity(generics);
         Some(FuncRef { func, args })
     }
 

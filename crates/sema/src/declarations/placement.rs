@@ -86,7 +86,9 @@ impl Checked {
             _ => return,
         };
     }
+}
 
+impl Rules<'_> {
     /// Reports a specialization constant that is no scalar or enumeration.
     pub(crate) fn check_specialized_type(&mut self, id: GlobalId) {
         let Global { name, span, ty, specialized, .. } = self.program.globals[id];

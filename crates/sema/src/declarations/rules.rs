@@ -6,7 +6,7 @@
 use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
-use crate::facts::Rules;
+use crate::facts::{Facts, Rules};
 use crate::hir::{
     Bound, Expr, ExprKind, FuncKind, GlobalId, GlobalKind, InterfaceId, InterfaceRef, Ty, TyKind,
 };
@@ -250,6 +250,21 @@ impl Checked {
         }
     }
 
+    /// `[WaveSize(n)]`: powers of two that hardware has.
+    pub(crate) fn check_wave_size(&mut self, attributes: &[ast::Attribute], scope: ScopeId) {
+        let Some(attribute) = attrs::find(attributes, "WaveSize") else { return };
+        for arg in &attribute.args {
+            let val = self.const_val(arg, scope);
+            let known = self.program.types.known(val);
+            if known.is_some_and(|n| !(4..=128).contains(&n) || n & (n - 1) != 0) {
+                let message = "the size of a wave is a power of two from 4 to 128";
+                self.diagnostics.push(Diagnostic::new(codes::BAD_ATTRIBUTE, attribute.span, message));
+            }
+        }
+    }
+}
+
+impl Rules<'_> {
     /// The value of a constant at the outer level is computed at compile time: it calls no functions of the program and reads
     /// no variables.
     pub(crate) fn check_constant(&mut self, id: GlobalId) {
@@ -263,7 +278,7 @@ impl Checked {
         let mut varies: Option<(Span, String)> = None;
         crate::hir::each_expr(&body.block, &mut |expr| {
             if varies.is_none() {
-                varies = self.varying_part(expr).map(|what| (expr.span, what));
+                varies = self.facts().varying_part(expr).map(|what| (expr.span, what));
             }
         });
         if let Some((span, what)) = varies {
@@ -273,22 +288,6 @@ impl Checked {
                     .label(span, what)
                     .help("compute it from literals and other constants, or where it is used"),
             );
-        }
-    }
-
-    /// Why an expression is not known at compile time; none if it may be.
-    fn varying_part(&self, expr: &Expr) -> Option<String> {
-        match &expr.kind {
-            ExprKind::Global(id, _) if self.program.globals[*id].kind != GlobalKind::Const => {
-                Some(format!("`{}` is a variable", self.program.globals[*id].name))
-            }
-            ExprKind::Call(call) if !call.diff.is_empty() => Some("this is a derivative".into()),
-            ExprKind::Call(call) => {
-                let func = &self.program.funcs[call.callee.func];
-                let own = func.kind != FuncKind::Constructor && !self.is_library(call.callee.func);
-                own.then(|| format!("`{}` is a function of the program", func.name))
-            }
-            _ => None,
         }
     }
 
@@ -303,17 +302,22 @@ impl Checked {
                 .help("make it a field; from version 2026 on, only interfaces can be inherited"),
         );
     }
+}
 
-    /// `[WaveSize(n)]`: powers of two that hardware has.
-    pub(crate) fn check_wave_size(&mut self, attributes: &[ast::Attribute], scope: ScopeId) {
-        let Some(attribute) = attrs::find(attributes, "WaveSize") else { return };
-        for arg in &attribute.args {
-            let val = self.const_val(arg, scope);
-            let known = self.program.types.known(val);
-            if known.is_some_and(|n| !(4..=128).contains(&n) || n & (n - 1) != 0) {
-                let message = "the size of a wave is a power of two from 4 to 128";
-                self.diagnostics.push(Diagnostic::new(codes::BAD_ATTRIBUTE, attribute.span, message));
+impl Facts<'_> {
+    /// Why an expression is not known at compile time; none if it may be.
+    fn varying_part(self, expr: &Expr) -> Option<String> {
+        match &expr.kind {
+            ExprKind::Global(id, _) if self.program.globals[*id].kind != GlobalKind::Const => {
+                Some(format!("`{}` is a variable", self.program.globals[*id].name))
             }
+            ExprKind::Call(call) if !call.diff.is_empty() => Some("this is a derivative".into()),
+            ExprKind::Call(call) => {
+                let func = &self.program.funcs[call.callee.func];
+                let own = func.kind != FuncKind::Constructor && !self.is_library(call.callee.func);
+                own.then(|| format!("`{}` is a function of the program", func.name))
+            }
+            _ => None,
         }
     }
 }

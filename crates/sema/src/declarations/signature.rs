@@ -6,6 +6,7 @@ use crate::capability::STAGES;
 use crate::codes;
 use crate::declarations::attrs;
 use crate::derive;
+use crate::facts::Rules;
 use crate::hir::{
     Args, Bound, Dir, Entry, Field, FuncId, GenericParam, GenericParamId, Global, GlobalId, GlobalKind,
     Inline, InterfaceRef, Param, Stage, StructId, This, Ty, TyKind, Val, ValKind, Varying,
@@ -310,47 +311,6 @@ impl Checked {
         };
     }
 
-    /// Says that there is no stage of that name, or that we do not have it.
-    fn no_stage(&mut self, func: FuncId, name: Symbol, attribute: Option<&ast::Attribute>) {
-        if STAGES.contains(&name.as_str()) {
-            self.program.funcs[func].other_stage = Some(name);
-            return;
-        }
-        let own = self.program.funcs[func].span;
-        let span = attribute.and_then(|a| a.args.first()).map_or(own, |arg| arg.span);
-        let mut diagnostic =
-            Diagnostic::new(codes::BAD_ATTRIBUTE, span, format!("there is no stage `{name}`"));
-        diagnostic = match nearest(name.as_str(), STAGES.into_iter()) {
-            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-            None => diagnostic.help("there are `compute`, `vertex` and `fragment`"),
-        };
-        self.diagnostics.push(diagnostic);
-    }
-
-    /// System values that a stage only reads cannot be written.
-    fn check_outputs_of_stage(&mut self, id: FuncId, stage: Stage) {
-        let FuncSource::Func(decl) = &self.tables.funcs[id].source else { return };
-        let decl = decl.clone();
-        let written = |kind| matches!(kind, ModifierKind::Out | ModifierKind::InOut);
-        for param in decl.params.iter().filter(|p| p.modifiers.iter().any(|m| written(m.kind))) {
-            let Some(semantic) = param.semantic else { continue };
-            let name = semantic.name.as_str().to_ascii_lowercase();
-            let output = match stage {
-                Stage::Compute => false,
-                Stage::Fragment => {
-                    ["sv_target", "sv_depth", "sv_coverage", "sv_stencil"].iter().any(|o| name.starts_with(o))
-                }
-                Stage::Vertex => true,
-            };
-            if name.starts_with("sv_") && !output {
-                let message = format!("a {} shader cannot write `{}`", stage_word(stage), semantic.name);
-                self.diagnostics.push(
-                    Diagnostic::new(codes::MISPLACED, semantic.span, message).help("remove `out` or `inout`"),
-                );
-            }
-        }
-    }
-
     fn resolve_entry(&mut self, id: FuncId, scope: ScopeId) {
         let attributes = self.tables.funcs[id].prefix.attributes.clone();
         for name in ["shader", "numthreads"] {
@@ -372,7 +332,7 @@ impl Checked {
             let span = self.program.funcs[id].span;
             self.diagnostics.push(Diagnostic::new(codes::MISPLACED, span, message));
         }
-        self.check_outputs_of_stage(id, stage);
+        self.rules().check_outputs_of_stage(id, stage);
         let mut counts: [Val; 3] = [self.program.types.int_val(1); 3];
         for (count, arg) in counts.iter_mut().zip(threads.into_iter().flat_map(|t| &t.args)) {
             *count = self.const_val(arg, scope);
@@ -484,7 +444,7 @@ impl Checked {
         let ty = self.given_type(id, ty);
         self.program.globals[id].ty = ty;
         self.resolve_binding(id);
-        self.check_specialized_type(id);
+        self.rules().check_specialized_type(id);
         self.leave(saved);
         let unsized_or_untyped =
             matches!(self.program.types.kind(ty), TyKind::UnsizedArray(_)) || decl.ty.is_none();
@@ -496,7 +456,7 @@ impl Checked {
                 self.program.globals[id].ty = result.ty;
             }
         }
-        self.check_global(id, &decl);
+        self.rules().check_global(id, &decl);
         self.check_elements(ty, decl.name.span);
         self.tables.globals.end(id);
     }
@@ -535,6 +495,82 @@ impl Checked {
                 }
             }
             _ => None,
+        }
+    }
+
+    /// Resolves what was mentioned and checks bounds that were put off, until nothing is left.
+    pub(crate) fn settle(&mut self) {
+        loop {
+            if let Some(id) = self.tables.work.next_struct() {
+                self.ensure_struct(id);
+            } else if let Some(owed) = self.tables.work.next_obligation() {
+                let saved = self.tables.assumptions.replace(owed.assumed);
+                self.check_bounds(owed.generics, owed.args, owed.span);
+                self.tables.assumptions.restore(saved);
+            } else {
+                break;
+            }
+        }
+        // Looking at all of them each time would be slow in a program full of mistakes.
+        if self.tables.repetitions.due(self.diagnostics.len()) {
+            self.drop_repetitions();
+        }
+    }
+
+    /// Overload resolution may look at one thing several times; each mistake is reported once.
+    pub(crate) fn drop_repetitions(&mut self) {
+        let mut seen = Set::default();
+        let mut kept = Diagnostics::new();
+        for diagnostic in std::mem::take(&mut self.diagnostics) {
+            let key = (diagnostic.code.name, diagnostic.primary.span, diagnostic.message.clone());
+            if seen.insert(key) {
+                kept.push(diagnostic);
+            }
+        }
+        self.tables.repetitions.dropped(kept.len());
+        self.diagnostics = kept;
+    }
+
+    /// Says that there is no stage of that name, or that we do not have it.
+    fn no_stage(&mut self, func: FuncId, name: Symbol, attribute: Option<&ast::Attribute>) {
+        if STAGES.contains(&name.as_str()) {
+            self.program.funcs[func].other_stage = Some(name);
+            return;
+        }
+        let own = self.program.funcs[func].span;
+        let span = attribute.and_then(|a| a.args.first()).map_or(own, |arg| arg.span);
+        let mut diagnostic =
+            Diagnostic::new(codes::BAD_ATTRIBUTE, span, format!("there is no stage `{name}`"));
+        diagnostic = match nearest(name.as_str(), STAGES.into_iter()) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help("there are `compute`, `vertex` and `fragment`"),
+        };
+        self.diagnostics.push(diagnostic);
+    }
+}
+
+impl Rules<'_> {
+    /// System values that a stage only reads cannot be written.
+    fn check_outputs_of_stage(&mut self, id: FuncId, stage: Stage) {
+        let FuncSource::Func(decl) = &self.tables.funcs[id].source else { return };
+        let decl = decl.clone();
+        let written = |kind| matches!(kind, ModifierKind::Out | ModifierKind::InOut);
+        for param in decl.params.iter().filter(|p| p.modifiers.iter().any(|m| written(m.kind))) {
+            let Some(semantic) = param.semantic else { continue };
+            let name = semantic.name.as_str().to_ascii_lowercase();
+            let output = match stage {
+                Stage::Compute => false,
+                Stage::Fragment => {
+                    ["sv_target", "sv_depth", "sv_coverage", "sv_stencil"].iter().any(|o| name.starts_with(o))
+                }
+                Stage::Vertex => true,
+            };
+            if name.starts_with("sv_") && !output {
+                let message = format!("a {} shader cannot write `{}`", stage_word(stage), semantic.name);
+                self.diagnostics.push(
+                    Diagnostic::new(codes::MISPLACED, semantic.span, message).help("remove `out` or `inout`"),
+                );
+            }
         }
     }
 
@@ -590,39 +626,6 @@ impl Checked {
             Diagnostic::new(codes::INCOMPLETE, name.span, message)
                 .help("write its length between the brackets, or an initializer"),
         );
-    }
-
-    /// Resolves what was mentioned and checks bounds that were put off, until nothing is left.
-    pub(crate) fn settle(&mut self) {
-        loop {
-            if let Some(id) = self.tables.work.next_struct() {
-                self.ensure_struct(id);
-            } else if let Some(owed) = self.tables.work.next_obligation() {
-                let saved = self.tables.assumptions.replace(owed.assumed);
-                self.check_bounds(owed.generics, owed.args, owed.span);
-                self.tables.assumptions.restore(saved);
-            } else {
-                break;
-            }
-        }
-        // Looking at all of them each time would be slow in a program full of mistakes.
-        if self.tables.repetitions.due(self.diagnostics.len()) {
-            self.drop_repetitions();
-        }
-    }
-
-    /// Overload resolution may look at one thing several times; each mistake is reported once.
-    pub(crate) fn drop_repetitions(&mut self) {
-        let mut seen = Set::default();
-        let mut kept = Diagnostics::new();
-        for diagnostic in std::mem::take(&mut self.diagnostics) {
-            let key = (diagnostic.code.name, diagnostic.primary.span, diagnostic.message.clone());
-            if seen.insert(key) {
-                kept.push(diagnostic);
-            }
-        }
-        self.tables.repetitions.dropped(kept.len());
-        self.diagnostics = kept;
     }
 }
 

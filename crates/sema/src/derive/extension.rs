@@ -24,6 +24,7 @@ use super::flags::Role;
 use super::signature::{DiffKind, SigParam};
 use super::{Signature, codes};
 use crate::Checked;
+use crate::facts::Rules;
 use crate::hir::{Apply, Arg, Dir, FuncId, Ty, TyKind, Types};
 use crate::tables::{FuncSource, Item, Owner};
 use cotangent_base::{Diagnostic, Symbol};
@@ -91,8 +92,8 @@ impl Checked {
         self.program.funcs[original].diff.constant = true;
         match unfit {
             Unfit::Apply(misfit, wanted) => self.misfit(misfit, mention, &wanted, original, apply),
-            Unfit::NoContext => self.no_context(apply, original),
-            Unfit::Context(context, wanted) => self.not_callable(apply, original, context, &wanted),
+            Unfit::NoContext => self.rules().no_context(apply, original),
+            Unfit::Context(context, wanted) => self.rules().not_callable(apply, original, context, &wanted),
         }
     }
 
@@ -150,7 +151,9 @@ impl Checked {
         }
         diff.apply = Some(apply);
     }
+}
 
+impl Rules<'_> {
     fn no_context(&mut self, apply: FuncId, original: FuncId) {
         let (span, given) = (self.program.funcs[apply].span, self.program.funcs[apply].result);
         let message = format!("the result of `{}` has no context", self.program.funcs[apply].name);
@@ -165,7 +168,7 @@ impl Checked {
 
     fn not_callable(&mut self, apply: FuncId, original: FuncId, context: Ty, wanted: &Signature) {
         let behind_this = Signature { params: wanted.params[1..].to_vec(), ..wanted.clone() };
-        let (context, wanted) = (self.show(context), self.show_signature(&behind_this));
+        let (context, wanted) = (self.show(context), self.facts().show_signature(&behind_this));
         let message = format!(
             "cannot call `{context}` with the derivatives of `{}`",
             self.program.funcs[original].name

@@ -20,6 +20,7 @@
 //! backward derivative is `void`.
 
 use crate::Checked;
+use crate::facts::Facts;
 use crate::hir::{Arg, DiffMode, Dir, Func, InterfaceRef, StructId, Ty, TyKind};
 use crate::tables::Item;
 use cotangent_base::Symbol;
@@ -192,27 +193,12 @@ impl Checked {
             let pattern = self.library_struct(lang, element);
             return self.expand_ty(Arg::Ty(pattern), ty);
         }
-        match self.lang_struct(lang) {
+        match self.facts().lang_struct(lang) {
             Some(id) => {
                 let args = self.program.types.args(&[Arg::Ty(ty)]);
                 self.program.types.ty(TyKind::Struct(id, args))
             }
             None => self.program.types.error(),
-        }
-    }
-
-    fn lang_struct(&self, lang: &str) -> Option<StructId> {
-        match self.tables.lang.get(&Symbol::new(lang)) {
-            Some(Item::Struct(id)) => Some(*id),
-            _ => None,
-        }
-    }
-
-    /// Whether the type is `DifferentialPtrPair<..>`.
-    pub(crate) fn is_pointer_pair(&self, ty: Ty) -> bool {
-        match self.program.types.kind(ty) {
-            TyKind::Struct(id, _) => self.lang_struct("DifferentialPtrPair") == Some(id),
-            _ => false,
         }
     }
 
@@ -228,5 +214,22 @@ impl Checked {
         };
         let args = self.program.types.args(&[]);
         self.conforms(ty, InterfaceRef { interface, args })
+    }
+}
+
+impl Facts<'_> {
+    fn lang_struct(self, lang: &str) -> Option<StructId> {
+        match self.tables.lang.get(&Symbol::new(lang)) {
+            Some(Item::Struct(id)) => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// Whether the type is `DifferentialPtrPair<..>`.
+    pub(crate) fn is_pointer_pair(self, ty: Ty) -> bool {
+        match self.program.types.kind(ty) {
+            TyKind::Struct(id, _) => self.lang_struct("DifferentialPtrPair") == Some(id),
+            _ => false,
+        }
     }
 }

@@ -16,6 +16,7 @@
 
 use super::codes;
 use crate::Checked;
+use crate::facts::Facts;
 use crate::hir::{
     Arg, Conformance, ConformanceId, Field, FuncId, InterfaceRef, Struct, StructId, Synth, Ty, TyKind,
     Witness,
@@ -32,7 +33,7 @@ impl Checked {
         let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
             return self.not_synthesizable(conformance);
         };
-        let generics = self.generics_of(self.tables.conformances[conformance].owner);
+        let generics = self.facts().generics_of(self.tables.conformances[conformance].owner);
         let bounds = self.bounds(generics).to_vec();
         let saved = self.tables.assumptions.replace(bounds);
         let types = self.fields_under(id, args);
@@ -45,22 +46,6 @@ impl Checked {
         self.tables.assumptions.restore(saved);
         let own = types.iter().zip(&differentials).all(|(ty, d)| *d == Some(*ty));
         if own { ty } else { self.differential_struct(conformance, id, &differentials) }
-    }
-
-    /// What stands for a member of `IDifferentiable` that a conformance does not give.
-    pub(crate) fn synthesized_witness(&self, requirement: FuncId) -> Option<Witness> {
-        let lang = &self.program.lang;
-        let dmul = self.tables.lang.get(&Symbol::new("dmul"));
-        let synth = if lang.dzero == Some(requirement) {
-            Synth::DZero
-        } else if lang.dadd == Some(requirement) {
-            Synth::DAdd
-        } else if dmul == Some(&Item::Func(requirement)) {
-            Synth::DMul
-        } else {
-            return None;
-        };
-        Some(Witness::Synth(synth))
     }
 
     /// The tuple of the differentials of a tuple's members, if all have one; of a pack among them, the pack of those of its
@@ -133,7 +118,7 @@ impl Checked {
             (Some(_), Some(base)) => *base,
             _ => None,
         };
-        let generics = self.generics_of(self.tables.conformances[conformance].owner);
+        let generics = self.facts().generics_of(self.tables.conformances[conformance].owner);
         let id = self.enter_struct(of, fields, base, generics);
         self.conform_to_itself(conformance, id, generics)
     }
@@ -187,19 +172,37 @@ impl Checked {
 
     /// States that a synthesised differential is its own; gives its type in terms of the conformance it is made for.
     fn conform_to_itself(&mut self, conformance: ConformanceId, id: StructId, generics: GenericsId) -> Ty {
-        let args = self.identity(generics);
+        let args = self.names().identity(generics);
         let ty = self.program.types.ty(TyKind::Struct(id, args));
         let mut own = self.program.conformances[conformance].clone();
         own.ty = ty;
         own.assocs = self.program.lang.differential.map(|assoc| (assoc, ty)).into_iter().collect();
-        own.witnesses = self.synthesized_witnesses(own.interface);
+        own.witnesses = self.facts().synthesized_witnesses(own.interface);
         let own = self.program.conformances.push(own);
         self.tables.conformances.push_complete(Owner::Struct(id));
         self.tables.index.add(Head::Struct(id), own);
         ty
     }
+}
 
-    fn synthesized_witnesses(&self, interface: InterfaceRef) -> Map<FuncId, Witness> {
+impl Facts<'_> {
+    /// What stands for a member of `IDifferentiable` that a conformance does not give.
+    pub(crate) fn synthesized_witness(self, requirement: FuncId) -> Option<Witness> {
+        let lang = &self.program.lang;
+        let dmul = self.tables.lang.get(&Symbol::new("dmul"));
+        let synth = if lang.dzero == Some(requirement) {
+            Synth::DZero
+        } else if lang.dadd == Some(requirement) {
+            Synth::DAdd
+        } else if dmul == Some(&Item::Func(requirement)) {
+            Synth::DMul
+        } else {
+            return None;
+        };
+        Some(Witness::Synth(synth))
+    }
+
+    fn synthesized_witnesses(self, interface: InterfaceRef) -> Map<FuncId, Witness> {
         self.program.interfaces[interface.interface]
             .requirements
             .iter()
@@ -208,7 +211,7 @@ impl Checked {
     }
 
     /// The generic parameters of what states a conformance.
-    fn generics_of(&self, owner: Owner) -> GenericsId {
+    fn generics_of(self, owner: Owner) -> GenericsId {
         match owner {
             Owner::Struct(id) => self.tables.structs[id].generics,
             Owner::Extension(id) => self.tables.exts[id].generics,

@@ -122,7 +122,7 @@ impl Checked {
                 self.tables.resolving.begin_expand();
                 let pattern = self.const_val(inner, scope);
                 let packs = self.tables.resolving.end_expand();
-                match self.expanded_over(&packs, expr.span, true) {
+                match self.rules().expanded_over(&packs, expr.span, true) {
                     Some(over) => Arg::Ty(self.expand_ty(Arg::Val(pattern), over)),
                     None => Arg::Ty(self.program.types.error()),
                 }

@@ -29,7 +29,8 @@ use crate::hir::{
     Arg, Args, Bound, Expr, ExprKind, FuncId, FuncRef, GenericParam, GenericParamId, Generics, InterfaceRef,
     Program, Ty, TyKind, Types, Val, ValKind,
 };
-use crate::tables::{GenericsId, ScopeId};
+use crate::names::Names;
+use crate::tables::{GenericsId, ScopeId, Tables};
 use crate::types::packs::Packs;
 use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_syntax::ast;
@@ -56,30 +57,14 @@ impl Checked {
         all
     }
 
-    /// The type of a generic value: numbers that are counted, so that two instances are the same or not.
-    fn counted_type(&mut self, ty: Ty, span: Span) -> Ty {
-        let counted = match self.program.types.kind(ty) {
-            TyKind::Scalar(scalar) => !scalar.is_float(),
-            TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) | TyKind::Struct(..) => false,
-            _ => true,
-        };
-        if counted {
-            return ty;
-        }
-        let message = format!("a generic value cannot be of type `{}`", self.show(ty));
-        let diagnostic = Diagnostic::new(codes::GENERIC_ARGS, span, message);
-        self.diagnostics.push(diagnostic.help("use an integer, `bool` or an enumeration"));
-        self.program.types.ty(TyKind::Error)
-    }
-
     fn resolve_bounds(&mut self, id: GenericsId) {
         let info = &self.tables.generics[id];
         let (syntax, scope, own) = (info.syntax.clone(), info.scope, info.own.clone());
         if let Some(interface) = info.interface {
             let this = self.program.interfaces[interface].this;
             let this = self.program.types.ty(TyKind::Param(this));
-            let reference = self.own_interface(interface);
-            self.assume(id, Bound::Conforms(this, reference));
+            let reference = self.names().own_interface(interface);
+            self.tables.assume(id, Bound::Conforms(this, reference));
         }
         for (number, (param, syntax)) in own.into_iter().zip(&syntax.params).enumerate() {
             match &syntax.kind {
@@ -94,7 +79,7 @@ impl Checked {
                         if let Some(interface) = self.resolve_interface(bound, scope) {
                             let assumed = Bound::Conforms(ty, interface);
                             self.rules().check_bound_order(id, number, assumed, bound.span);
-                            self.assume(id, assumed);
+                            self.tables.assume(id, assumed);
                         }
                     }
                 }
@@ -114,7 +99,7 @@ impl Checked {
                 }
                 ast::Where::Equal(a, b) => {
                     if let Some(bound) = self.equality(a, b, scope) {
-                        self.assume(id, bound);
+                        self.tables.assume(id, bound);
                     }
                 }
                 ast::Where::Perhaps(a, b) => {
@@ -123,11 +108,11 @@ impl Checked {
                 }
                 ast::Where::Coerces(to, from, implicit) => {
                     let (to, from) = (self.resolve_ty(to, scope), self.resolve_ty(from, scope));
-                    self.assume(id, Bound::Coerces(to, from, *implicit));
+                    self.tables.assume(id, Bound::Coerces(to, from, *implicit));
                 }
                 ast::Where::NonEmpty(pack) => {
                     if let Some(pack) = self.resolve_pack(pack, scope) {
-                        self.assume(id, Bound::NonEmpty(pack));
+                        self.tables.assume(id, Bound::NonEmpty(pack));
                     }
                 }
             }
@@ -149,7 +134,7 @@ impl Checked {
     fn resolve_pack(&mut self, expr: &ast::Expr, scope: ScopeId) -> Option<Ty> {
         let ty = self.resolve_ty(expr, scope);
         if !self.program.is_pack(ty) && !self.program.types.is_error(ty) {
-            self.not_a_pack(ty, expr.span);
+            self.rules().not_a_pack(ty, expr.span);
         }
         self.program.is_pack(ty).then_some(ty)
     }
@@ -157,14 +142,9 @@ impl Checked {
     fn assume_all(&mut self, id: GenericsId, ty: Ty, bounds: &[ast::Expr], scope: ScopeId) {
         for bound in bounds {
             if let Some(interface) = self.resolve_interface(bound, scope) {
-                self.assume(id, Bound::Conforms(ty, interface));
+                self.tables.assume(id, Bound::Conforms(ty, interface));
             }
         }
-    }
-
-    pub(crate) fn assume(&mut self, id: GenericsId, bound: Bound) {
-        self.tables.generics.add_bound(id, bound);
-        self.tables.assumptions.add([bound]);
     }
 
     /// Works under the assumptions of `id` from now on. Give the result to [`leave`](Self::leave).
@@ -185,73 +165,17 @@ impl Checked {
         Generics { params, bounds }
     }
 
-    /// Each parameter as its own argument.
-    pub(crate) fn identity(&mut self, id: GenericsId) -> Args {
-        let params = self.tables.generics[id].params.clone();
-        self.program.identity_of(&params)
-    }
-
-    /// An interface with its own parameters as arguments.
-    pub(crate) fn own_interface(&mut self, interface: crate::hir::InterfaceId) -> InterfaceRef {
-        let generics = self.tables.interfaces[interface].generics;
-        let params = self.tables.generics[generics].params.clone();
-        // The first parameter is `This`, which is no argument of the interface.
-        let args = self.program.identity_of(&params[1..]);
-        InterfaceRef { interface, args }
-    }
-
     /// Checks that `args` satisfy the bounds of `id`; says so at `span` if not.
     pub(crate) fn check_bounds(&mut self, id: GenericsId, args: Args, span: Span) -> bool {
         match self.unmet_bound(id, args) {
             None => true,
             Some(bound) => {
-                let message = self.describe_unmet(bound);
+                let message = self.facts().describe_unmet(bound);
                 self.diagnostics.push(
                     Diagnostic::new(crate::derive::unmet_code(self, bound), span, message)
                         .help("give an argument that satisfies the bound, or add the conformance"),
                 );
                 false
-            }
-        }
-    }
-
-    /// A bound that does not hold, in words.
-    pub(crate) fn describe_unmet(&self, bound: Bound) -> String {
-        match bound {
-            Bound::Conforms(ty, interface) => {
-                let base = match self.conforming_base(ty, interface) {
-                    Some(base) => format!(", but its base `{base}` does: name both after its colon"),
-                    None => String::new(),
-                };
-                format!(
-                    "`{}` does not conform to `{}`{base}",
-                    self.show(ty),
-                    self.facts().show_interface(interface)
-                )
-            }
-            Bound::Equal(a, b) => format!("`{}` is not `{}`", self.show(a), self.show(b)),
-            Bound::Count(pack, count) => match self.program.types.elements_of(pack) {
-                Some(items) => {
-                    format!(
-                        "a pack of {} elements is not one of {}",
-                        items.len(),
-                        self.facts().show_val(count)
-                    )
-                }
-                None => {
-                    format!("`{}` may not have {} elements", self.show(pack), self.facts().show_val(count))
-                }
-            },
-            Bound::Coerces(to, from, implicit) => {
-                let how = if implicit { " implicitly" } else { "" };
-                format!("`{}` does not convert to `{}`{how}", self.show(from), self.show(to))
-            }
-            Bound::NonEmpty(pack) if self.program.types.elements_of(pack).is_some() => {
-                "the pack is empty".into()
-            }
-            Bound::NonEmpty(pack) => format!("`{}` may be empty", self.show(pack)),
-            Bound::Optional(ty, interface, _) => {
-                format!("`{}` may not conform to `{}`", self.show(ty), self.facts().show_interface(interface))
             }
         }
     }
@@ -329,6 +253,81 @@ impl Checked {
                 self.packs().members_to_satisfy(pack)
             }
             _ => vec![self.replace(ty, params, args)],
+        }
+    }
+
+    /// The type of a generic value: numbers that are counted, so that two instances are the same or not.
+    fn counted_type(&mut self, ty: Ty, span: Span) -> Ty {
+        let counted = match self.program.types.kind(ty) {
+            TyKind::Scalar(scalar) => !scalar.is_float(),
+            TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) | TyKind::Struct(..) => false,
+            _ => true,
+        };
+        if counted {
+            return ty;
+        }
+        let message = format!("a generic value cannot be of type `{}`", self.show(ty));
+        let diagnostic = Diagnostic::new(codes::GENERIC_ARGS, span, message);
+        self.diagnostics.push(diagnostic.help("use an integer, `bool` or an enumeration"));
+        self.program.types.ty(TyKind::Error)
+    }
+}
+
+impl Tables {
+    pub(crate) fn assume(&mut self, id: GenericsId, bound: Bound) {
+        self.generics.add_bound(id, bound);
+        self.assumptions.add([bound]);
+    }
+}
+
+impl Names<'_> {
+    /// Each parameter as its own argument.
+    pub(crate) fn identity(&mut self, id: GenericsId) -> Args {
+        let params = self.tables.generics[id].params.clone();
+        self.program.identity_of(&params)
+    }
+
+    /// An interface with its own parameters as arguments.
+    pub(crate) fn own_interface(&mut self, interface: crate::hir::InterfaceId) -> InterfaceRef {
+        let generics = self.tables.interfaces[interface].generics;
+        let params = self.tables.generics[generics].params.clone();
+        // The first parameter is `This`, which is no argument of the interface.
+        let args = self.program.identity_of(&params[1..]);
+        InterfaceRef { interface, args }
+    }
+}
+
+impl Facts<'_> {
+    /// A bound that does not hold, in words.
+    pub(crate) fn describe_unmet(self, bound: Bound) -> String {
+        match bound {
+            Bound::Conforms(ty, interface) => {
+                let base = match self.conforming_base(ty, interface) {
+                    Some(base) => format!(", but its base `{base}` does: name both after its colon"),
+                    None => String::new(),
+                };
+                format!("`{}` does not conform to `{}`{base}", self.show(ty), self.show_interface(interface))
+            }
+            Bound::Equal(a, b) => format!("`{}` is not `{}`", self.show(a), self.show(b)),
+            Bound::Count(pack, count) => match self.program.types.elements_of(pack) {
+                Some(items) => {
+                    format!("a pack of {} elements is not one of {}", items.len(), self.show_val(count))
+                }
+                None => {
+                    format!("`{}` may not have {} elements", self.show(pack), self.show_val(count))
+                }
+            },
+            Bound::Coerces(to, from, implicit) => {
+                let how = if implicit { " implicitly" } else { "" };
+                format!("`{}` does not convert to `{}`{how}", self.show(from), self.show(to))
+            }
+            Bound::NonEmpty(pack) if self.program.types.elements_of(pack).is_some() => {
+                "the pack is empty".into()
+            }
+            Bound::NonEmpty(pack) => format!("`{}` may be empty", self.show(pack)),
+            Bound::Optional(ty, interface, _) => {
+                format!("`{}` may not conform to `{}`", self.show(ty), self.show_interface(interface))
+            }
         }
     }
 }

@@ -213,7 +213,7 @@ impl Checked {
             Owner::Struct(id) => Some(self.tables.structs[id].scope),
             Owner::Extension(id) => {
                 let target = self.ext_target(id)?;
-                let (id, _) = self.struct_of(target)?;
+                let (id, _) = self.names().struct_of(target)?;
                 Some(self.tables.structs[id].scope)
             }
             Owner::Module | Owner::Interface(_) | Owner::Enum(_) => None,

@@ -177,7 +177,7 @@ impl Checked {
                 (Meaning::Field, field.0.name.span)
             }
             Item::Field(number) => {
-                let (id, _) = self.struct_of(found.of?)?;
+                let (id, _) = self.names().struct_of(found.of?)?;
                 let field = self.tables.structs[id].fields.get(number as usize)?;
                 let captured = self.tables.lambdas.contains(id);
                 (if captured { Meaning::Local } else { Meaning::Field }, field.0.name.span)

@@ -83,7 +83,7 @@ impl Checked {
         let mut rivals: Vec<Found> = vec![];
         for space in std::iter::once(scope).chain(used) {
             let depth = self.tables.scopes.detour(scope, space);
-            let found = self.direct(space, name).into_iter().find(|f| self.can_see(f.access, scope));
+            let found = self.names().direct(space, name).into_iter().find(|f| self.can_see(f.access, scope));
             let Some(found) = found else { continue };
             let is_plain = !matches!(found.item, Item::Func(_) | Item::Namespace(_));
             if is_plain && rivals.iter().all(|other| other.item != found.item) {

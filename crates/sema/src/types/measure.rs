@@ -50,8 +50,8 @@ impl Checked {
             }
             TyKind::Struct(id, args) if self.program.structs[id].magic.is_none() => {
                 // `sizeof` counts one flag for nested optional values, as slangc does.
-                if let Some(content) = self.optional_content(ty)
-                    && self.optional_content(content).is_some()
+                if let Some(content) = self.facts().optional_content(ty)
+                    && self.facts().optional_content(content).is_some()
                 {
                     return self.room(content);
                 }

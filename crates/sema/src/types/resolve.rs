@@ -7,6 +7,7 @@ mod storage;
 
 use crate::Checked;
 use crate::codes;
+use crate::facts::Facts;
 use crate::hir::{Arg, GenericParam, InterfaceRef, Program, Ty, TyKind, Types, Val, ValKind};
 use crate::names::lookup::Found;
 use crate::tables::{Builtin, GenericsId, Item, ScopeId};
@@ -119,7 +120,7 @@ impl Checked {
             ExprKind::FuncType(params, result) => {
                 let all = std::iter::once(&**result).chain(params);
                 let types: Vec<Ty> = all.map(|ty| self.resolve_ty(ty, scope)).collect();
-                match self.function_interface("IFunc", &types) {
+                match self.names().function_interface("IFunc", &types) {
                     Some(ty) => Some(Path::Ty(ty)),
                     None => self.unsupported_ty(expr.span, "a function type of so many parameters", report),
                 }
@@ -188,7 +189,7 @@ impl Checked {
         if self.program.types.is_error(pattern) {
             return Some(Path::Ty(pattern));
         }
-        let over = self.expanded_over(&packs, span, report)?;
+        let over = self.rules().expanded_over(&packs, span, report)?;
         Some(Path::Ty(self.expand_ty(Arg::Ty(pattern), over)))
     }
 
@@ -315,34 +316,11 @@ impl Checked {
                 Some(Path::Ty(self.project(*this, assoc, rest)))
             }
             Item::Struct(_) | Item::Interface(_) | Item::Alias(_) => {
-                if self.wants_args(&found) {
+                if self.facts().wants_args(&found) {
                     return Some(Path::Open(found));
                 }
                 Some(Path::Ty(self.apply(&found, &[], span, scope)))
             }
-            _ => None,
-        }
-    }
-
-    /// Whether a declaration has generic parameters beyond those around it.
-    fn wants_args(&self, found: &Found) -> bool {
-        let Some(generics) = self.item_generics(found.item) else {
-            return false;
-        };
-        let given = self.program.types.list(found.args).len() + self.hidden_this(found.item);
-        self.tables.generics[generics].params.len() > given
-    }
-
-    /// Interfaces count `This` among their parameters, but it is never written.
-    fn hidden_this(&self, item: Item) -> usize {
-        usize::from(matches!(item, Item::Interface(_)))
-    }
-
-    fn item_generics(&self, item: Item) -> Option<GenericsId> {
-        match item {
-            Item::Struct(id) => Some(self.tables.structs[id].generics),
-            Item::Interface(id) => Some(self.tables.interfaces[id].generics),
-            Item::Alias(id) => Some(self.tables.aliases[id].generics),
             _ => None,
         }
     }
@@ -363,13 +341,13 @@ impl Checked {
             (found.item, explicit, layout) = (Item::Struct(stored.meant), stored.args, stored.layout);
         }
         if let Item::Interface(id) = found.item {
-            found.item = Item::Interface(self.of_arity(id, explicit.len()));
+            found.item = Item::Interface(self.facts().of_arity(id, explicit.len()));
         }
-        let Some(generics) = self.item_generics(found.item) else {
+        let Some(generics) = self.facts().item_generics(found.item) else {
             return self.program.types.error();
         };
         let params = self.tables.generics[generics].params.clone();
-        let hidden = self.hidden_this(found.item);
+        let hidden = self.facts().hidden_this(found.item);
         let around = self.program.types.list(found.args).to_vec();
         let own = &params[(around.len() + hidden).min(params.len())..];
         if let Item::Struct(id) = found.item
@@ -416,7 +394,8 @@ impl Checked {
 
     /// A type as written, if it is no optional resource: there is no value for one that is absent.
     fn checked_optional(&mut self, ty: Ty, span: Span, scope: ScopeId) -> Ty {
-        let Some(TyKind::Struct(id, _)) = self.optional_content(ty).map(|ty| self.program.types.kind(ty))
+        let Some(TyKind::Struct(id, _)) =
+            self.facts().optional_content(ty).map(|ty| self.program.types.kind(ty))
         else {
             return ty;
         };
@@ -454,6 +433,31 @@ impl Checked {
             Diagnostic::new(codes::BAD_SIZE, span, message).help("use an array for more or fewer elements"),
         );
         self.program.types.error()
+    }
+}
+
+impl Facts<'_> {
+    /// Whether a declaration has generic parameters beyond those around it.
+    fn wants_args(self, found: &Found) -> bool {
+        let Some(generics) = self.item_generics(found.item) else {
+            return false;
+        };
+        let given = self.program.types.list(found.args).len() + self.hidden_this(found.item);
+        self.tables.generics[generics].params.len() > given
+    }
+
+    /// Interfaces count `This` among their parameters, but it is never written.
+    fn hidden_this(self, item: Item) -> usize {
+        usize::from(matches!(item, Item::Interface(_)))
+    }
+
+    fn item_generics(self, item: Item) -> Option<GenericsId> {
+        match item {
+            Item::Struct(id) => Some(self.tables.structs[id].generics),
+            Item::Interface(id) => Some(self.tables.interfaces[id].generics),
+            Item::Alias(id) => Some(self.tables.aliases[id].generics),
+            _ => None,
+        }
     }
 }
 

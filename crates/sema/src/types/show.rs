@@ -132,7 +132,7 @@ impl Facts<'_> {
     }
 
     /// The arguments of a structure without those, the last ones, that nobody writes.
-    fn written_args_of<'a>(self, id: StructId, args: &'a [Arg]) -> &'a [Arg] {
+    fn written_args_of(self, id: StructId, args: &[Arg]) -> &[Arg] {
         let params = &self.tables.generics[self.tables.structs[id].generics].params;
         let hidden = params.iter().rev().take_while(|p| self.program.params[**p].witness).count();
         &args[..args.len().saturating_sub(hidden)]

@@ -213,7 +213,7 @@ impl Checked {
         }
         // An extension of all types may say what it is, whatever the type turns out to be.
         let reference = InterfaceRef { interface, args };
-        if self.is_stated_for_all(interface) && !self.bounds_of(ty).contains(&reference) {
+        if self.facts().is_stated_for_all(interface) && !self.bounds_of(ty).contains(&reference) {
             return self.assoc_of(ty, assoc, reference).unwrap_or(open);
         }
         open

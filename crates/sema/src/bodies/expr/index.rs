@@ -5,6 +5,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee, Choice};
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Facts;
 use crate::hir::{Expr, ExprKind, FuncId, FuncRef, Ty, TyKind, Val};
 use crate::names::lookup::Found;
 use crate::tables::{FuncSource, Item, PropId, PropInfo};
@@ -116,8 +117,8 @@ impl BodyCx<'_> {
             })
             .collect();
         if subscripts.is_empty() {
-            if let Some(content) = self.cx.block_content(base.ty) {
-                let inner = self.cx.block_value(base, content);
+            if let Some(content) = self.cx.program.block_content(base.ty) {
+                let inner = self.cx.program.block_value(base, content);
                 let ty = match self.kind(content) {
                     TyKind::Array(t, _) => t,
                     _ => return self.subscript(inner, indices, span),
@@ -131,7 +132,7 @@ impl BodyCx<'_> {
             );
             return self.error(span);
         }
-        if subscripts.iter().any(|(id, found)| self.is_called(*id, *found)) {
+        if subscripts.iter().any(|(id, found)| self.cx.facts().is_called(*id, *found)) {
             return self.called_subscript(&subscripts, base, indices, span);
         }
         match self.best_subscript(&subscripts, &indices) {
@@ -144,14 +145,6 @@ impl BodyCx<'_> {
                 self.error(span)
             }
         }
-    }
-
-    /// Whether the indices of a subscript must be passed like arguments: some have defaults, or types yet to be inferred.
-    fn is_called(&self, id: PropId, found: Found) -> bool {
-        let info = &self.cx.tables.props[id];
-        let generic = self.cx.tables.generics[info.generics].params.len();
-        generic > self.cx.program.types.list(found.args).len()
-            || info.params.iter().any(|p| p.default.is_some())
     }
 
     /// A subscript that is chosen, and whose indices are passed, as if its `get` were called. One without a `get` is chosen as if
@@ -265,5 +258,14 @@ impl BodyCx<'_> {
         self.cx.leave(saved);
         let params = self.cx.tables.generics[generics].params.clone();
         self.cx.replace(ty, &params, found.args)
+    }
+}
+
+impl Facts<'_> {
+    /// Whether the indices of a subscript must be passed like arguments: some have defaults, or types yet to be inferred.
+    fn is_called(self, id: PropId, found: Found) -> bool {
+        let info = &self.tables.props[id];
+        let generic = self.tables.generics[info.generics].params.len();
+        generic > self.program.types.list(found.args).len() || info.params.iter().any(|p| p.default.is_some())
     }
 }

@@ -14,7 +14,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::Callee;
 use crate::codes;
 use crate::derive;
-use crate::hir::{self, Const, Expr, ExprKind, Measure, Ty, TyKind};
+use crate::hir::{self, Const, Expr, ExprKind, Measure, Ty, TyKind, Types};
 use crate::names::lookup::Found;
 use crate::tables::ScopeId;
 use assign::Step;
@@ -294,7 +294,7 @@ impl BodyCx<'_> {
         if self.cx.program.types.is_error(value.ty) || self.cx.program.types.is_error(to) {
             return self.error(span);
         }
-        if value.ty != to && self.is_known(value.ty) && self.is_known(to) {
+        if value.ty != to && self.cx.program.types.is_known(value.ty) && self.cx.program.types.is_known(to) {
             let message = format!("a `{}` is never a `{}`", self.show(value.ty), self.show(to));
             self.report(Diagnostic::new(codes::NEVER_OF_TYPE, span, message));
             return self.error(span);
@@ -303,21 +303,13 @@ impl BodyCx<'_> {
             let ty = self.scalar(Scalar::Bool);
             return Expr::new(ExprKind::Is(value.into(), to), ty, span);
         }
-        let Some(ty) = self.cx.optional_of(to) else { return self.error(span) };
+        let Some(ty) = self.cx.names().optional_of(to) else { return self.error(span) };
         Expr::new(ExprKind::As(value.into(), to), ty, span)
-    }
-
-    /// Whether a type is neither an interface nor depends on a generic parameter.
-    fn is_known(&self, ty: Ty) -> bool {
-        !matches!(
-            self.kind(ty),
-            TyKind::Interface(..) | TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..)
-        )
     }
 
     fn tuple(&mut self, items: &[ast::Expr], span: Span) -> Expr {
         let items: Vec<Expr> = items.iter().map(|i| self.expr(i)).collect();
-        self.tuple_of(items, span)
+        self.cx.program.tuple_of(items, span)
     }
 
     fn no_diff(&mut self, inner: &ast::Expr, span: Span) -> Expr {
@@ -352,7 +344,7 @@ impl BodyCx<'_> {
         }
         let int = self.scalar(Scalar::I32);
         if let (Some(ty), ast::Measure::CountOf) = (measured, measure)
-            && let Some(n) = self.count(ty)
+            && let Some(n) = self.cx.program.count(ty)
         {
             return Expr::new(ExprKind::Val(n), int, span);
         }
@@ -390,6 +382,16 @@ impl BodyCx<'_> {
             (Entity::Value(value), true) => Some(value.ty),
             _ => None,
         }
+    }
+}
+
+impl Types {
+    /// Whether a type is neither an interface nor depends on a generic parameter.
+    fn is_known(&self, ty: Ty) -> bool {
+        !matches!(
+            self.kind(ty),
+            TyKind::Interface(..) | TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..)
+        )
     }
 }
 

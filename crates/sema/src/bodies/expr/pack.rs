@@ -4,7 +4,7 @@ use super::Entity;
 use crate::bodies::body::BodyCx;
 use crate::bodies::overload::Argument;
 use crate::codes;
-use crate::hir::{Arg, Expr, ExprKind, PackPart, Ty, TyKind, Val};
+use crate::hir::{Arg, Expr, ExprKind, PackPart, Program, Ty, TyKind, Val};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
 
@@ -33,7 +33,7 @@ impl BodyCx<'_> {
         match (value_type, part) {
             (Some(ty), PackPart::First | PackPart::Last) => {
                 if !self.cx.facts().is_nonempty(pack) {
-                    self.cx.may_be_empty(part, pack, span);
+                    self.cx.rules().may_be_empty(part, pack, span);
                     return Entity::Value(self.error(span));
                 }
                 let val = self.cx.program.types.part_val(part, pack);
@@ -55,7 +55,7 @@ impl BodyCx<'_> {
         if self.cx.program.types.is_error(value.ty) {
             return value;
         }
-        let Some(over) = self.cx.expanded_over(&packs, span, true) else { return self.error(span) };
+        let Some(over) = self.cx.rules().expanded_over(&packs, span, true) else { return self.error(span) };
         if !taken.is_empty() {
             return self.expand_tried((taken, done), value, over, span);
         }
@@ -85,7 +85,7 @@ impl BodyCx<'_> {
             self.cx.program.as_pack(ty)
         };
         let Some(pack) = pack else {
-            self.cx.not_a_pack(ty, inner.span);
+            self.cx.rules().not_a_pack(ty, inner.span);
             return Entity::Value(self.error(span));
         };
         if !self.cx.note_each(pack, span, true) {
@@ -106,17 +106,6 @@ impl BodyCx<'_> {
         }
     }
 
-    /// `countof(p)` of a pack or tuple.
-    pub(super) fn count(&mut self, ty: Ty) -> Option<Val> {
-        match self.kind(ty) {
-            TyKind::Array(_, n) | TyKind::Vector(_, n) => Some(n),
-            _ => {
-                let pack = self.cx.program.as_pack(ty)?;
-                Some(self.cx.program.count_val(pack))
-            }
-        }
-    }
-
     /// `__first(p)`, `__trimFirst(p)` and the like.
     pub(super) fn part(&mut self, part: PackPart, args: &[Argument], span: Span) -> Expr {
         let [Argument::Value(value)] = args else {
@@ -131,11 +120,11 @@ impl BodyCx<'_> {
             return self.tuple_part(part, value.clone(), span);
         }
         if !self.cx.program.is_pack(value.ty) {
-            self.cx.not_a_pack(value.ty, value.span);
+            self.cx.rules().not_a_pack(value.ty, value.span);
             return self.error(span);
         }
         if !self.cx.facts().is_nonempty(value.ty) {
-            self.cx.may_be_empty(part, value.ty, span);
+            self.cx.rules().may_be_empty(part, value.ty, span);
             return self.error(span);
         }
         self.packs = true;
@@ -151,7 +140,7 @@ impl BodyCx<'_> {
             return self.error(span);
         }
         if items.is_empty() {
-            self.cx.may_be_empty(part, tuple.ty, span);
+            self.cx.rules().may_be_empty(part, tuple.ty, span);
             return self.error(span);
         }
         let last = items.len() - 1;
@@ -161,11 +150,24 @@ impl BodyCx<'_> {
             PackPart::Last => element(last),
             PackPart::TrimFirst => {
                 let rest = (1..=last).map(element).collect();
-                self.tuple_of(rest, span)
+                self.cx.program.tuple_of(rest, span)
             }
             PackPart::TrimLast => {
                 let rest = (0..last).map(element).collect();
-                self.tuple_of(rest, span)
+                self.cx.program.tuple_of(rest, span)
+            }
+        }
+    }
+}
+
+impl Program {
+    /// `countof(p)` of a pack or tuple.
+    pub(super) fn count(&mut self, ty: Ty) -> Option<Val> {
+        match self.types.kind(ty) {
+            TyKind::Array(_, n) | TyKind::Vector(_, n) => Some(n),
+            _ => {
+                let pack = self.as_pack(ty)?;
+                Some(self.count_val(pack))
             }
         }
     }
@@ -173,7 +175,7 @@ impl BodyCx<'_> {
     /// A tuple of values; packs among them stand for their elements.
     pub(crate) fn tuple_of(&mut self, items: Vec<Expr>, span: Span) -> Expr {
         let types: Vec<_> = items.iter().map(|item| Arg::Ty(item.ty)).collect();
-        let ty = self.cx.program.types.tuple_ty(&types);
+        let ty = self.types.tuple_ty(&types);
         Expr::new(ExprKind::Construct(items), ty, span)
     }
 }

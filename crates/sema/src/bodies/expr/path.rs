@@ -5,6 +5,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::Callee;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Facts;
 use crate::hir::{Const, Expr, ExprKind, GlobalId, GlobalKind, TyKind, ValKind};
 use crate::names::lookup::Found;
 use crate::tables::{Item, Progress};
@@ -45,7 +46,7 @@ impl BodyCx<'_> {
             }
             None => match self.cx.shaped_type(scope, name) {
                 Some(ty) => Entity::Type(ty),
-                None if let Some(value) = self.constant_aggregate(name) => {
+                None if let Some(value) = self.cx.facts().constant_aggregate(name) => {
                     Entity::Value(Expr { span, ..value })
                 }
                 None => {
@@ -54,11 +55,6 @@ impl BodyCx<'_> {
                 }
             },
         }
-    }
-
-    /// A `const` array or structure of the body around a constant, of which the constant may use parts.
-    fn constant_aggregate(&self, name: Symbol) -> Option<Expr> {
-        self.cx.tables.around.aggregate(name).cloned()
     }
 
     fn unknown_name(&mut self, name: Symbol, span: Span) {
@@ -239,5 +235,12 @@ impl BodyCx<'_> {
                 Entity::Value(self.error(span))
             }
         }
+    }
+}
+
+impl Facts<'_> {
+    /// A `const` array or structure of the body around a constant, of which the constant may use parts.
+    fn constant_aggregate(self, name: Symbol) -> Option<Expr> {
+        self.tables.around.aggregate(name).cloned()
     }
 }

@@ -7,7 +7,7 @@
 use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
-use crate::hir::{Arg, Expr, ExprKind, GlobalKind, Ty, TyKind};
+use crate::hir::{Arg, Expr, ExprKind, GlobalKind, Program, Ty, TyKind};
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
@@ -23,16 +23,18 @@ impl Checked {
             _ => self.program.types.error(),
         }
     }
+}
 
+impl Program {
     /// What a pointer leads to.
     pub(crate) fn pointee(&self, ty: Ty) -> Option<Ty> {
-        let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
+        let TyKind::Struct(id, args) = self.types.kind(ty) else {
             return None;
         };
-        if self.program.structs[id].magic != Some("ptr".into()) {
+        if self.structs[id].magic != Some("ptr".into()) {
             return None;
         }
-        self.program.types.list(args).first()?.ty()
+        self.types.list(args).first()?.ty()
     }
 }
 
@@ -43,8 +45,8 @@ impl BodyCx<'_> {
         if self.cx.program.types.is_error(pointer.ty) {
             return self.error(span);
         }
-        match self.cx.pointee(pointer.ty) {
-            Some(to) => Expr { span, ..self.cx.block_value(pointer, to) },
+        match self.cx.program.pointee(pointer.ty) {
+            Some(to) => Expr { span, ..self.cx.program.block_value(pointer, to) },
             None => {
                 let message = format!("`{}` is not a pointer", self.show(pointer.ty));
                 let error = Diagnostic::new(codes::MISMATCH, span, message);

@@ -6,21 +6,24 @@
 use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee};
 use crate::codes;
+use crate::facts::Facts;
 use crate::hir::{Expr, ExprKind, TyKind};
 use crate::tables::Item;
 use cotangent_base::printf::{self, Conversion, Piece, Shown, Takes};
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast;
 
-impl BodyCx<'_> {
+impl Facts<'_> {
     /// Whether a name stands for the library's `printf`.
-    pub(super) fn is_printf(&self, callee: &Callee) -> bool {
-        let Some(Item::Func(printf)) = self.cx.tables.lang.get(&"printf".into()) else {
+    pub(super) fn is_printf(self, callee: &Callee) -> bool {
+        let Some(Item::Func(printf)) = self.tables.lang.get(&"printf".into()) else {
             return false;
         };
         matches!(callee.candidates[..], [only] if only.func == *printf)
     }
+}
 
+impl BodyCx<'_> {
     /// `printf(args)`.
     pub(super) fn printf(&mut self, args: &[ast::Expr], span: Span) -> Expr {
         let given = self.arguments(args);

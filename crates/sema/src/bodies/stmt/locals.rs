@@ -91,7 +91,7 @@ impl BodyCx<'_> {
                 Some(self.typed(value))
             }
             (None, Some(ty)) if matches!(self.kind(ty), TyKind::UnsizedArray(_)) => {
-                self.cx.no_length(var.name);
+                self.cx.rules().no_length(var.name);
                 Some(self.error(var.name.span))
             }
             (None, Some(ty)) => self.default_of(ty, var.name.span),
@@ -216,7 +216,7 @@ impl BodyCx<'_> {
     /// What a variable declared without an initializer holds: nothing, unless its type has a constructor without
     /// parameters, which runs. An optional one is empty.
     fn default_of(&mut self, ty: Ty, span: Span) -> Option<Expr> {
-        if self.cx.optional_content(ty).is_some() {
+        if self.cx.facts().optional_content(ty).is_some() {
             return Some(self.zero(ty, span));
         }
         let is_user = matches!(

@@ -6,8 +6,9 @@
 use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
-use crate::facts::Facts;
+use crate::facts::{Facts, Rules};
 use crate::hir::{Conformance, ConformanceId, InterfaceId, InterfaceRef, StructId, Ty, TyKind, ValKind};
+use crate::names::Names;
 use crate::tables::{ExtId, GenericsId, Head, Owner};
 use cotangent_base::{Diagnostic, Entity, Span};
 use cotangent_syntax::ast;
@@ -37,7 +38,7 @@ impl Checked {
                     );
                     None
                 }
-                _ => self.head_of(target),
+                _ => self.names().head_of(target),
             };
             if let Some(head) = head {
                 self.tables.index.add_extension(head, ext);
@@ -63,14 +64,6 @@ impl Checked {
         self.tables.exts[ext].target
     }
 
-    /// What stands at the front of a known type.
-    pub(crate) fn head_of(&mut self, ty: Ty) -> Option<Head> {
-        match self.program.types.kind(ty) {
-            TyKind::Enum(id) => Some(Head::Enum(id)),
-            _ => self.struct_of(ty).map(|(id, _)| Head::Struct(id)),
-        }
-    }
-
     /// Resolves what follows the colon of a structure.
     pub(crate) fn ensure_bases(&mut self, id: StructId) {
         if !self.tables.structs.begin_bases(id) {
@@ -78,7 +71,7 @@ impl Checked {
         }
         let info = &self.tables.structs[id];
         let (decl, scope, generics) = (info.decl.clone(), info.scope, info.generics);
-        let args = self.identity(generics);
+        let args = self.names().identity(generics);
         let this = self.struct_ty(id, args);
         let saved = self.enter(generics);
         for base in &decl.bases {
@@ -93,31 +86,16 @@ impl Checked {
                     self.diagnostics.push(Diagnostic::new(codes::CYCLE, base.span, message));
                 }
                 TyKind::Struct(of, _) => {
-                    self.check_no_class(id, of, base);
-                    self.check_inherits(scope, base, ty);
+                    self.rules().check_no_class(id, of, base);
+                    self.rules().check_inherits(scope, base, ty);
                     self.tables.structs.set_base(id, ty);
                 }
                 TyKind::Error => {}
-                _ => self.bad_base(ty, base),
+                _ => self.rules().bad_base(ty, base),
             }
         }
         self.leave(saved);
         self.tables.structs.end_bases(id);
-    }
-
-    /// Only structures inherit from one another.
-    fn check_no_class(&mut self, id: StructId, of: StructId, base: &ast::Expr) {
-        let (own, other) = (&self.tables.structs[id].decl, &self.tables.structs[of].decl);
-        let (name, parent) = (own.name.name, other.name.name);
-        let message = match (own.is_class, other.is_class) {
-            (false, false) => return,
-            (true, _) => format!("the class `{name}` can inherit from interfaces only, not from `{parent}`"),
-            (false, true) => format!("`{name}` cannot inherit from the class `{parent}`"),
-        };
-        self.diagnostics.push(
-            Diagnostic::new(codes::NOT_AN_INTERFACE, base.span, message)
-                .help("declare both as `struct`, or make one a field of the other"),
-        );
     }
 
     /// Whether a structure is another one or inherits from it.
@@ -135,11 +113,6 @@ impl Checked {
                 _ => return false,
             }
         }
-    }
-
-    fn bad_base(&mut self, ty: Ty, base: &ast::Expr) {
-        let message = format!("`{}` is neither an interface nor a structure", self.show(ty));
-        self.diagnostics.push(Diagnostic::new(codes::NOT_AN_INTERFACE, base.span, message));
     }
 
     /// Resolves the conformances that structures and extensions state for types of a head.
@@ -186,7 +159,7 @@ impl Checked {
     ) {
         let head = match self.program.types.kind(ty) {
             TyKind::Param(_) => Head::Any,
-            _ => match self.head_of(ty) {
+            _ => match self.names().head_of(ty) {
                 Some(head) => head,
                 None => return,
             },
@@ -277,6 +250,38 @@ impl Checked {
             next += 1;
         }
         all.contains(&ancestor)
+    }
+}
+
+impl Names<'_> {
+    /// What stands at the front of a known type.
+    pub(crate) fn head_of(&mut self, ty: Ty) -> Option<Head> {
+        match self.program.types.kind(ty) {
+            TyKind::Enum(id) => Some(Head::Enum(id)),
+            _ => self.struct_of(ty).map(|(id, _)| Head::Struct(id)),
+        }
+    }
+}
+
+impl Rules<'_> {
+    /// Only structures inherit from one another.
+    fn check_no_class(&mut self, id: StructId, of: StructId, base: &ast::Expr) {
+        let (own, other) = (&self.tables.structs[id].decl, &self.tables.structs[of].decl);
+        let (name, parent) = (own.name.name, other.name.name);
+        let message = match (own.is_class, other.is_class) {
+            (false, false) => return,
+            (true, _) => format!("the class `{name}` can inherit from interfaces only, not from `{parent}`"),
+            (false, true) => format!("`{name}` cannot inherit from the class `{parent}`"),
+        };
+        self.diagnostics.push(
+            Diagnostic::new(codes::NOT_AN_INTERFACE, base.span, message)
+                .help("declare both as `struct`, or make one a field of the other"),
+        );
+    }
+
+    fn bad_base(&mut self, ty: Ty, base: &ast::Expr) {
+        let message = format!("`{}` is neither an interface nor a structure", self.show(ty));
+        self.diagnostics.push(Diagnostic::new(codes::NOT_AN_INTERFACE, base.span, message));
     }
 }
 

@@ -111,7 +111,7 @@ impl Flow<'_> {
 
     /// The structure that a structure derives from, as it is shown.
     fn base_of(&mut self, ty: Ty) -> Option<String> {
-        let (id, _) = self.checked.struct_of(ty)?;
+        let (id, _) = self.checked.names().struct_of(ty)?;
         let base = self.checked.base_of(ty, id)?;
         Some(self.checked.show(base))
     }

@@ -4,6 +4,7 @@
 //! refuses them.
 
 use crate::Checked;
+use crate::facts::Facts;
 use crate::hir::{Arg, Program, StructId, Ty, TyKind};
 use crate::tables::{Item, ScopeId};
 use cotangent_base::Span;
@@ -25,7 +26,7 @@ impl Checked {
         while let TyKind::Array(part, _) = self.program.types.kind(inner) {
             inner = part;
         }
-        if matches!(self.program.types.kind(inner), TyKind::Matrix(..)) && self.differs(row_major) {
+        if matches!(self.program.types.kind(inner), TyKind::Matrix(..)) && self.facts().differs(row_major) {
             return Arg::Laid(elem, row_major);
         }
         self.note_idle_word(row_major, word);
@@ -34,12 +35,14 @@ impl Checked {
 
     /// Notes a word that has no effect, if it asks for one.
     pub(super) fn note_idle_word(&mut self, row_major: bool, word: Span) {
-        if self.differs(row_major) {
+        if self.facts().differs(row_major) {
             self.program.layout_words.push((row_major, word));
         }
     }
+}
 
-    fn differs(&self, row_major: bool) -> bool {
+impl Facts<'_> {
+    fn differs(self, row_major: bool) -> bool {
         row_major == self.tables.links.columns()
     }
 }

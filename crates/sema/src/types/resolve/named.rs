@@ -4,7 +4,7 @@ use super::Path;
 use crate::Checked;
 use crate::codes;
 use crate::hir::{Arg, Args, StructId, Ty, TyKind, Types, Val, ValKind};
-use crate::tables::{AliasId, Builtin, Owner, Progress, ScopeId};
+use crate::tables::{AliasId, Builtin, Owner, Progress, ScopeId, Tables};
 use cotangent_base::{Diagnostic, Span, Symbol};
 
 impl Checked {
@@ -19,18 +19,11 @@ impl Checked {
             (Some(Builtin::Matrix), [Arg::Ty(t), Arg::Val(r), Arg::Val(c), ..]) => TyKind::Matrix(*t, *r, *c),
             (Some(Builtin::Array), [Arg::Ty(t), Arg::Val(n)]) => TyKind::Array(*t, *n),
             _ => {
-                self.mention(id);
+                self.tables.mention(id);
                 TyKind::Struct(id, args)
             }
         };
         self.program.types.ty(kind)
-    }
-
-    /// Notes that a structure's fields will be wanted.
-    fn mention(&mut self, id: StructId) {
-        if self.tables.structs[id].resolved == Progress::New {
-            self.tables.work.mention(id);
-        }
     }
 
     /// What an alias stands for, in terms of its parameters.
@@ -80,7 +73,8 @@ impl Checked {
         match owner {
             Owner::Module => None,
             Owner::Struct(id) => {
-                let args = self.identity(self.tables.structs[id].generics);
+                let generics = self.tables.structs[id].generics;
+                let args = self.names().identity(generics);
                 Some(self.struct_ty(id, args))
             }
             Owner::Extension(id) => self.ext_target(id),
@@ -109,6 +103,15 @@ impl Checked {
             }
         };
         Some(self.program.types.ty(kind))
+    }
+}
+
+impl Tables {
+    /// Notes that a structure's fields will be wanted.
+    fn mention(&mut self, id: StructId) {
+        if self.structs[id].resolved == Progress::New {
+            self.work.mention(id);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::Checked;
 use crate::codes;
+use crate::facts::Rules;
 use crate::hir::{Arg, PackPart, Ty};
 use cotangent_base::{Diagnostic, Span};
 
@@ -28,7 +29,7 @@ impl Checked {
         }
         let Some(pack) = self.program.as_pack(pack) else {
             if report {
-                self.not_a_pack(pack, span);
+                self.rules().not_a_pack(pack, span);
             }
             return None;
         };
@@ -42,13 +43,13 @@ impl Checked {
         }
         let Some(pack) = self.program.as_pack(pack) else {
             if report {
-                self.not_a_pack(pack, span);
+                self.rules().not_a_pack(pack, span);
             }
             return None;
         };
         if !self.facts().is_nonempty(pack) {
             if report {
-                self.may_be_empty(part, pack, span);
+                self.rules().may_be_empty(part, pack, span);
             }
             return Some(self.program.types.error());
         }
@@ -80,7 +81,7 @@ impl Checked {
         }
         let Some(over) = self.program.as_pack(over) else {
             if report {
-                self.not_a_pack(over, span);
+                self.rules().not_a_pack(over, span);
             }
             return None;
         };
@@ -89,6 +90,19 @@ impl Checked {
         Some(self.packs().part_ty(PackPart::First, pack))
     }
 
+    /// The type of something that has one value.
+    pub(crate) fn not_pack(&mut self, ty: Ty, span: Span, what: &str) -> Ty {
+        if !self.program.is_pack(ty) {
+            return ty;
+        }
+        let message = format!("{what} cannot be a pack");
+        self.diagnostics
+            .push(Diagnostic::new(codes::MISPLACED_PACK, span, message).help("use `Tuple<expand each T>`"));
+        self.program.types.error()
+    }
+}
+
+impl Rules<'_> {
     /// Reports a part of a pack that may have none.
     pub(crate) fn may_be_empty(&mut self, part: PackPart, pack: Ty, span: Span) {
         let message = format!("`{}` of a pack that may be empty", part.name());
@@ -112,16 +126,5 @@ impl Checked {
         }
         // One of known elements tells the most.
         packs.iter().find(|pack| self.program.types.elements_of(**pack).is_some()).or(packs.first()).copied()
-    }
-
-    /// The type of something that has one value.
-    pub(crate) fn not_pack(&mut self, ty: Ty, span: Span, what: &str) -> Ty {
-        if !self.program.is_pack(ty) {
-            return ty;
-        }
-        let message = format!("{what} cannot be a pack");
-        self.diagnostics
-            .push(Diagnostic::new(codes::MISPLACED_PACK, span, message).help("use `Tuple<expand each T>`"));
-        self.program.types.error()
     }
 }
