@@ -20,7 +20,7 @@ use crate::collect::Links;
 use crate::conformance::conform::{ConformanceIndex, Search};
 use crate::conformance::table::Conformances;
 use crate::declarations::removed::Removed;
-use crate::declarations::signature::Repetitions;
+use crate::declarations::settling::Repetitions;
 use crate::declarations::table::{Funcs, Table};
 use crate::declarations::user_attributes::UserAttributes;
 use crate::derive::Derivatives;

@@ -154,7 +154,7 @@ impl Collector<'_> {
         self.tables.globals.set_binding(id, placement::open_binding(&prefix.attributes));
         self.program.globals[id].specialized = specialized;
         if kind == GlobalKind::Param {
-            self.program.globals[id].row_major = crate::declarations::signature::row_major(&prefix.modifiers);
+            self.program.globals[id].row_major = attrs::row_major(&prefix.modifiers);
         }
         self.declare(place.scope, name, Item::Global(id));
     }
