@@ -184,7 +184,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Counts the iterations of all loops from the next call on.
-    pub(crate) fn count_rounds(&mut self) {
+    pub(crate) fn count_iterations(&mut self) {
         if let Some(counting) = self.loaded.counting(self.module) {
             self.loaded = counting;
             self.decoded = EntityMap::filled(None, self.module.funcs.len());

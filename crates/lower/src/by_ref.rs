@@ -88,7 +88,7 @@ impl Frame<'_, '_> {
         if !self.lowerer.queries.is_library(call.callee.func) {
             return self.lowerer.copying(callee, copied);
         }
-        let message = "an atomic operation needs an address in memory";
+        let message = "an atomic operation needs memory that other threads can access";
         let diagnostic = Diagnostic::new(codes::NOT_SHARED, self.span, message)
             .help("use an element of a writable buffer, or a `groupshared` variable");
         self.lowerer.diagnostics.push(diagnostic);

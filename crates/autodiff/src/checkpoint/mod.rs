@@ -126,13 +126,13 @@ pub fn checkpoint(input: &Input<'_>) -> Result<Plan, Box<Diagnostic>> {
     let Graph { nodes, net, .. } = graph;
     let cut = net.cut();
     if cut.cost >= INFINITE {
-        return Err(plan::not_keepable(input));
+        return Err(plan::not_storable(input));
     }
-    let is_kept = |residual: Residual| {
+    let is_stored = |residual: Residual| {
         let (into, out) = nodes[&residual];
         cut.is_near_source(into) && !cut.is_near_source(out)
     };
-    plan::plan(input, &nest, &reads, is_kept)
+    plan::plan(input, &nest, &reads, is_stored)
 }
 
 /// What the linear operations read, in program order and perhaps more than once.
@@ -184,7 +184,7 @@ struct Graph<'a, 'b> {
     net: Network,
 }
 
-/// One byte kept costs as much as this.
+/// One byte stored costs as much as this.
 const BYTE: u64 = 16;
 /// One unit of work done again costs as much as this.
 const WORK: u64 = 2;
@@ -202,8 +202,8 @@ impl Graph<'_, '_> {
         }
         while let Some((residual, recipe)) = self.open.pop() {
             let (into, out) = self.nodes[&residual];
-            self.net.edge(into, out, self.keeping(residual));
-            self.net.edge(SOURCE, into, self.repeating(residual, &recipe));
+            self.net.edge(into, out, self.storing(residual));
+            self.net.edge(SOURCE, into, self.recomputing(residual, &recipe));
             if let Recipe::Of { operands, .. } = recipe {
                 for operand in operands {
                     if let Some((_, from)) = self.nodes(Residual::Value(operand)) {
@@ -229,8 +229,8 @@ impl Graph<'_, '_> {
         Some(nodes)
     }
 
-    /// What keeping a residual costs.
-    fn keeping(&self, residual: Residual) -> u64 {
+    /// What storing a residual costs.
+    fn storing(&self, residual: Residual) -> u64 {
         let func = &self.input.linearized.func;
         let ty = self.recipes.ty(residual);
         let layout = layout(&self.input.module.types, ty);
@@ -253,15 +253,15 @@ impl Graph<'_, '_> {
         once.saturating_mul(trips).min(UNWANTED)
     }
 
-    /// What computing a residual again costs.
-    fn repeating(&self, residual: Residual, recipe: &Recipe) -> u64 {
+    /// What recomputing a residual costs.
+    fn recomputing(&self, residual: Residual, recipe: &Recipe) -> u64 {
         let Recipe::Of { work, .. } = recipe else {
             return INFINITE;
         };
-        let keepable = layout(&self.input.module.types, self.recipes.ty(residual)).is_some();
+        let storable = layout(&self.input.module.types, self.recipes.ty(residual)).is_some();
         let region = self.recipes.region(residual);
         match self.prefers(residual).or(self.input.module.prefer) {
-            _ if !keepable => 0,
+            _ if !storable => 0,
             Prefer::Checkpoint => INFINITE,
             Prefer::Recompute => 1,
             Prefer::Auto | Prefer::Rerun => {

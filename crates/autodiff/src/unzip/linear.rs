@@ -194,7 +194,7 @@ impl<'a> Linear<'a> {
     /// Reads a field of the context, of this iteration of the loops we are in.
     fn fetch(&mut self, b: &mut Builder<'_>, number: u32) -> Value {
         let (path, indices) = place(&self.whole.plan.fields[number as usize], number, &self.counters);
-        let context = self.context.expect("a function that keeps has a context");
+        let context = self.context.expect("a half that stores something has a context");
         b.extract(context, path, &indices)
     }
 

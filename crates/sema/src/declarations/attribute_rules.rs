@@ -219,7 +219,7 @@ impl Rules<'_> {
             };
             let given = attribute.args.len();
             let message = if known.places & here == 0 {
-                format!("`[{name}]` is not allowed here: it applies to {}", place_words(known.places))
+                format!("`[{name}]` is not allowed here: it applies to {}", applies_to(known.places))
             } else if known.name == "Checkpoint" && here & LOOP == 0 && given > 0 {
                 "`[Checkpoint]` of a function takes no argument: its calls run again as a whole".to_string()
             } else if given < known.least || given > known.most {
@@ -297,8 +297,8 @@ pub(crate) fn is_known(name: &str) -> bool {
     name.starts_with("__") || name.contains("::") || KNOWN.iter().any(|k| k.name.eq_ignore_ascii_case(name))
 }
 
-/// Where an attribute may stand, in words.
-fn place_words(places: Places) -> &'static str {
+/// What an attribute applies to, as messages name it.
+fn applies_to(places: Places) -> &'static str {
     match places {
         FUNCTION => "a function",
         places if places == FUNCTION | LOOP => "a function or a loop",

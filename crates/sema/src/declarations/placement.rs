@@ -10,6 +10,10 @@ use crate::hir::{Global, GlobalId, TyKind};
 use cotangent_base::{Diagnostic, Register, Span, Wish};
 use cotangent_syntax::ast::{self, Attribute, ExprKind};
 
+/// What is wrong with `[[vk::binding(..)]]`.
+const VK_BINDING: &str = "`vk::binding` takes a binding and a set, which are not negative";
+const VK_HELP: &str = "write `[[vk::binding(1, 0)]]`";
+
 impl Rules<'_> {
     /// What a declaration with these attributes and this semantic wants.
     pub(crate) fn wish(&mut self, attributes: &[Attribute], semantic: Option<ast::Ident>) -> Wish {
@@ -17,7 +21,7 @@ impl Rules<'_> {
         if let Some(binding) = attrs::find(attributes, "vk::binding") {
             wish.binding = numbers(&binding.args);
             if wish.binding.is_none() && open_binding(attributes).is_empty() {
-                self.bad_place(binding.span, "`vk::binding` takes a binding and a set, both numbers");
+                self.bad_binding(binding.span, VK_BINDING, VK_HELP);
             }
         }
         let written = match attrs::find(attributes, "register") {
@@ -29,7 +33,8 @@ impl Rules<'_> {
             let only_space = matches!(&words[..], [space] if space.starts_with("space"));
             if wish.register.is_none() && !only_space {
                 let message = format!("`register({})` is not a valid binding", words.join(", "));
-                self.bad_place(span, &message);
+                let help = "write `b`, `t`, `u` or `s` with a number, and a space if there is one: `register(b0, space2)`";
+                self.bad_binding(span, &message, help);
             }
         }
         wish
@@ -45,15 +50,17 @@ impl Rules<'_> {
         };
         if offset.is_none() {
             let message = format!("`packoffset({})` is not a valid offset", words.join(", "));
-            self.bad_place(semantic.span, &message);
+            self.bad_binding(
+                semantic.span,
+                &message,
+                "write a row and a component, as in `packoffset(c2.y)`",
+            );
         }
         offset
     }
 
-    fn bad_place(&mut self, span: Span, message: &str) {
-        let help =
-            "write `register(u1)`, `register(b0, space2)`, `packoffset(c2.y)` or `[[vk::binding(1, 0)]]`";
-        self.diagnostics.push(Diagnostic::new(codes::BAD_PLACE, span, message).help(help));
+    fn bad_binding(&mut self, span: Span, message: &str, help: &str) {
+        self.diagnostics.push(Diagnostic::new(codes::BAD_BINDING, span, message).help(help));
     }
 }
 
@@ -74,9 +81,9 @@ impl Checked {
                 None => {
                     let message = match self.program.globals[id].specialized {
                         true => "the number of a specialization constant must not be negative",
-                        false => "`vk::binding` takes a binding and a set, both numbers",
+                        false => VK_BINDING,
                     };
-                    return self.rules().bad_place(arg.span, message);
+                    return self.rules().bad_binding(arg.span, message, VK_HELP);
                 }
             }
         }

@@ -56,7 +56,7 @@ impl Rules<'_> {
         };
         if number.is_none() {
             let message = "`vk::location` takes one number, up to 65535";
-            self.diagnostics.push(Diagnostic::new(codes::BAD_PLACE, attribute.span, message));
+            self.diagnostics.push(Diagnostic::new(codes::BAD_BINDING, attribute.span, message));
         }
         number
     }

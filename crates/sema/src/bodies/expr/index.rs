@@ -126,10 +126,13 @@ impl BodyCx<'_> {
                 return self.element_of(inner, ty, None, indices, span);
             }
             let message = format!("`{}` cannot be indexed", self.show(base.ty));
-            self.report(
-                Diagnostic::new(codes::NO_SUBSCRIPT, span, message)
-                    .help("declare a `__subscript` in the type"),
-            );
+            let tables = &self.cx.tables;
+            let is_own = matches!(self.kind(base.ty), TyKind::Struct(id, _) if !tables.scopes[tables.structs[id].scope].is_library());
+            let help = match is_own {
+                true => "declare a `__subscript` in the type, or in an extension of it",
+                false => "arrays, vectors, matrices, buffers and types with a `__subscript` can be indexed",
+            };
+            self.report(Diagnostic::new(codes::NO_SUBSCRIPT, span, message).help(help));
             return self.error(span);
         }
         if subscripts.iter().any(|(id, found)| self.cx.facts().is_called(*id, *found)) {

@@ -110,8 +110,8 @@ impl Flow<'_> {
         }
     }
 
-    /// A place as it is written, roughly; no words for a variable that is not the user's.
-    pub(super) fn place_words(&self, place: &Expr) -> String {
+    /// An assignable expression, roughly as it is written; nothing for a variable that is not the user's.
+    pub(super) fn shown_place(&self, place: &Expr) -> String {
         match self.path_of(place) {
             Some(path) => format!("`{path}`"),
             None => String::new(),

@@ -22,17 +22,21 @@ impl Checked {
         false
     }
 
+    /// The pack that a type is or, as a tuple, has. Reports that there is none.
+    fn known_pack(&mut self, ty: Ty, span: Span, report: bool) -> Option<Ty> {
+        let pack = self.program.as_pack(ty);
+        if pack.is_none() && report {
+            self.rules().not_a_pack(ty, span);
+        }
+        pack
+    }
+
     /// `each pack`, as a type.
     pub(super) fn each_path(&mut self, pack: Ty, span: Span, report: bool) -> Option<Ty> {
         if self.program.types.is_error(pack) {
             return Some(pack);
         }
-        let Some(pack) = self.program.as_pack(pack) else {
-            if report {
-                self.rules().not_a_pack(pack, span);
-            }
-            return None;
-        };
+        let pack = self.known_pack(pack, span, report)?;
         self.note_each(pack, span, report).then(|| self.packs().each_ty(pack))
     }
 
@@ -41,12 +45,7 @@ impl Checked {
         if self.program.types.is_error(pack) {
             return Some(pack);
         }
-        let Some(pack) = self.program.as_pack(pack) else {
-            if report {
-                self.rules().not_a_pack(pack, span);
-            }
-            return None;
-        };
+        let pack = self.known_pack(pack, span, report)?;
         if !self.facts().is_nonempty(pack) {
             if report {
                 self.rules().may_be_empty(part, pack, span);
@@ -79,12 +78,7 @@ impl Checked {
         if [over, empty, filled].into_iter().any(|ty| self.program.types.is_error(ty)) {
             return Some(self.program.types.error());
         }
-        let Some(over) = self.program.as_pack(over) else {
-            if report {
-                self.rules().not_a_pack(over, span);
-            }
-            return None;
-        };
+        let over = self.known_pack(over, span, report)?;
         let all = self.expand_ty(Arg::Ty(filled), over);
         let pack = self.program.pack_of(&[Arg::Ty(all), Arg::Ty(empty)]);
         Some(self.packs().part_ty(PackPart::First, pack))
