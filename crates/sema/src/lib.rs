@@ -1,7 +1,7 @@
 //! The checker: from syntax tree to typed program.
 //!
-//! [`check`] takes the files of a program, those of the library first, and gives a [`Checked`]: the typed program of [`hir`].
-//! Lowering asks its questions through [`Queries`]. The way there:
+//! [`check`] takes the files of a program, those of the library first, and returns a [`Checked`]: the typed program of [`hir`].
+//! Lowering queries it through [`Queries`]. The steps:
 //!
 //! 1. `collect`: every declaration gets a number, a scope and an entry in a name table. The library comes first: [`collect_library`]
 //!    makes what every check begins with, so that it can be kept for the next one.

@@ -261,30 +261,12 @@ impl Machine<'_> {
             Stmt::Store(mem, at, value) => {
                 let at = self.expr(frame, at, mask)?;
                 let values = self.expr(frame, value, mask)?;
-                for lane in lanes(mask) {
-                    *self.cell(*mem, lane, at[lane].int()) = match values[lane] {
-                        Value::Float(num) => num.value,
-                        Value::Int(int) => f64::from(int),
-                        Value::Bool(_) => return Err(Senseless),
-                    };
-                }
+                self.store(*mem, &at, &values, mask)?;
             }
             Stmt::Atomic { mem, op, at, value, old } => {
                 let at = self.expr(frame, at, mask)?;
                 let values = self.expr(frame, value, mask)?;
-                let mut before = self.blank(Ty::Int);
-                for lane in lanes(mask) {
-                    let cell = self.cell(*mem, lane, at[lane].int());
-                    let (was, by) = (*cell as i32, values[lane].int());
-                    before[lane] = Value::Int(was);
-                    *cell = f64::from(match op {
-                        Atomic::Add => was.wrapping_add(by),
-                        Atomic::Max => was.max(by),
-                        Atomic::Min => was.min(by),
-                        Atomic::Or => was | by,
-                        Atomic::Exchange => by,
-                    });
-                }
+                let before = self.atomic(*mem, *op, &at, &values, mask);
                 if let Some(old) = old {
                     frame.vars.insert(old.clone(), before);
                 }
@@ -341,6 +323,35 @@ impl Machine<'_> {
             }
         }
         Ok(mask)
+    }
+
+    fn store(&mut self, mem: Mem, at: &Values, values: &Values, mask: Mask) -> Result<(), Senseless> {
+        for lane in lanes(mask) {
+            *self.cell(mem, lane, at[lane].int()) = match values[lane] {
+                Value::Float(num) => num.value,
+                Value::Int(int) => f64::from(int),
+                Value::Bool(_) => return Err(Senseless),
+            };
+        }
+        Ok(())
+    }
+
+    /// Threads take turns, in order. Gives what each found.
+    fn atomic(&mut self, mem: Mem, op: Atomic, at: &Values, values: &Values, mask: Mask) -> Values {
+        let mut before = self.blank(Ty::Int);
+        for lane in lanes(mask) {
+            let cell = self.cell(mem, lane, at[lane].int());
+            let (was, by) = (*cell as i32, values[lane].int());
+            before[lane] = Value::Int(was);
+            *cell = f64::from(match op {
+                Atomic::Add => was.wrapping_add(by),
+                Atomic::Max => was.max(by),
+                Atomic::Min => was.min(by),
+                Atomic::Or => was | by,
+                Atomic::Exchange => by,
+            });
+        }
+        before
     }
 
     /// Runs the iterations of all threads together. `goes` says which threads begin iteration `i`.

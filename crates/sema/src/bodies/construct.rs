@@ -7,7 +7,7 @@ use crate::bodies::overload::{Argument, Callee, Choice};
 use crate::codes;
 use crate::declarations::attrs;
 use crate::facts::Facts;
-use crate::hir::{Const, Expr, ExprKind, Program, Stmt, StmtKind, StructId, Ty, TyKind, Val};
+use crate::hir::{Const, EnumId, Expr, ExprKind, Program, Stmt, StmtKind, StructId, Ty, TyKind, Val};
 use crate::names::lookup::Found;
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
@@ -88,27 +88,14 @@ impl BodyCx<'_> {
         }
         let from = self.kind(value.ty);
         match (from, self.kind(to)) {
-            (TyKind::Scalar(_), TyKind::Enum(id)) => {
-                self.cx.ensure_enum(id);
-                let underlying = self.cx.program.enums[id].underlying;
-                let value = self.cx.converted(value, underlying);
-                let kind = match value.kind {
-                    ExprKind::Const(constant) => ExprKind::Const(constant),
-                    kind => ExprKind::Convert(Expr { kind, ..value }.into()),
-                };
-                return Expr::new(kind, to, span);
+            (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Enum(id)) => {
+                return self.cast_to_enum(value, id, to, span);
             }
             (TyKind::Enum(id), TyKind::Scalar(_)) => {
                 self.cx.ensure_enum(id);
                 let mut converted = self.cx.converted(value, to);
                 converted.span = span;
                 return converted;
-            }
-            (TyKind::Enum(_), TyKind::Enum(id)) => {
-                self.cx.ensure_enum(id);
-                let underlying = self.cx.program.enums[id].underlying;
-                let value = self.coerce(value, underlying);
-                return self.cast(value, to, span);
             }
             (TyKind::Matrix(a, ..), TyKind::Matrix(b, ..)) if self.cx.program.truncates(value.ty, to) => {
                 let TyKind::Matrix(_, r, c) = self.kind(to) else { return value };
@@ -119,14 +106,7 @@ impl BodyCx<'_> {
             (TyKind::Matrix(element, rows, columns), TyKind::Vector(..))
                 if self.cx.program.same_count(value.ty, to) =>
             {
-                let row = self.ty(TyKind::Vector(element, columns));
-                let count = self.cx.program.types.known(rows).unwrap_or(0);
-                let int = self.scalar(Scalar::I32);
-                let part = |n: i64| {
-                    let index = Expr::new(ExprKind::Const(Const::Int(n)), int, span);
-                    Expr::new(ExprKind::Element(value.clone().into(), index.into()), row, span)
-                };
-                let parts = (0..count).map(|n| Argument::Value(part(n))).collect();
+                let parts = self.rows(&value, (element, rows, columns), span);
                 return self.construct(to, parts, span);
             }
             (TyKind::Scalar(_), TyKind::Struct(id, _))
@@ -155,6 +135,34 @@ impl BodyCx<'_> {
                 self.error(span)
             }
         }
+    }
+
+    /// A number or another enumerator, as a value of an enumeration.
+    fn cast_to_enum(&mut self, value: Expr, id: EnumId, to: Ty, span: Span) -> Expr {
+        self.cx.ensure_enum(id);
+        let underlying = self.cx.program.enums[id].underlying;
+        if let TyKind::Enum(_) = self.kind(value.ty) {
+            let value = self.coerce(value, underlying);
+            return self.cast(value, to, span);
+        }
+        let value = self.cx.converted(value, underlying);
+        let kind = match value.kind {
+            ExprKind::Const(constant) => ExprKind::Const(constant),
+            kind => ExprKind::Convert(Expr { kind, ..value }.into()),
+        };
+        Expr::new(kind, to, span)
+    }
+
+    /// The rows of a matrix of this element, rows and columns.
+    fn rows(&mut self, value: &Expr, (element, rows, columns): (Ty, Val, Val), span: Span) -> Vec<Argument> {
+        let row = self.ty(TyKind::Vector(element, columns));
+        let count = self.cx.program.types.known(rows).unwrap_or(0);
+        let int = self.scalar(Scalar::I32);
+        let part = |n: i64| {
+            let index = Expr::new(ExprKind::Const(Const::Int(n)), int, span);
+            Expr::new(ExprKind::Element(value.clone().into(), index.into()), row, span)
+        };
+        (0..count).map(|n| Argument::Value(part(n))).collect()
     }
 
     /// `(S)0` is what `{}` makes of any structure; another literal is its first field.

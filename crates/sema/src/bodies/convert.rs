@@ -14,6 +14,7 @@ use crate::hir::{Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, Program, Struct
 use crate::names::Names;
 use crate::tables::Item;
 use cotangent_base::Scalar;
+
 impl Checked {
     /// Converts an expression, which must be possible. Literals become literals of the other type.
     pub(crate) fn converted(&mut self, expr: Expr, to: Ty) -> Expr {
@@ -42,25 +43,12 @@ impl Checked {
                 self.conditional_call("conditionalOf", value, to, to)
             }
             (_, Struct(..)) if self.facts().optional_content(to).is_some() => {
-                if self.facts().conditional_content(expr.ty).is_some() {
-                    let of = expr.ty;
-                    return self.conditional_call("conditionalGet", expr, of, to);
-                }
-                let content = self.facts().optional_content(to).unwrap_or(to);
-                if self.mapped_cost(expr.ty, content).is_some() {
-                    return make(ExprKind::Convert(expr.into()), to);
-                }
-                self.optional_value(expr, to)
+                self.converted_to_optional(expr, to)
             }
             (_, Struct(id, _))
                 if self.tables.structs[id].converts && !self.program.is_same_struct(expr.ty, id) =>
             {
-                let Some((_, callee, ty)) = self.implicit_constructor(expr.ty, to) else {
-                    return make(ExprKind::Error, to);
-                };
-                let value = self.converted(expr, ty);
-                let call = Call { callee, diff: vec![], args: vec![(Dir::In, value)], through: None };
-                make(ExprKind::Call(call.into()), to)
+                self.constructed(expr, to)
             }
             (Scalar(from), Scalar(target)) => {
                 if let ExprKind::Const(value) = expr.kind
@@ -87,30 +75,60 @@ impl Checked {
                 };
                 self.converted(value, to)
             }
-            (Struct(..), Struct(..)) if derive::pair_contents(self, expr.ty, to).is_some() => {
-                derive::converted_pair(self, expr, to)
-            }
-            (Struct(id, _), _) if self.tables.lambdas.is_converted(id, to) => {
-                let fields = match expr.kind {
-                    ExprKind::Construct(fields) => fields,
-                    kind => self.fields_of(Expr { kind, ..expr }),
-                };
-                make(ExprKind::Construct(fields), to)
-            }
-            (Struct(id, _), _) => {
-                if let Some(content) = self.program.block_content(expr.ty) {
-                    let inner = self.program.block_value(expr, content);
-                    return self.converted(inner, to);
-                }
-                match self.base_of(expr.ty, id) {
-                    Some(base) => {
-                        let inner = make(ExprKind::Convert(expr.into()), base);
-                        self.converted(inner, to)
-                    }
-                    None => make(ExprKind::Error, to),
-                }
-            }
+            (Struct(id, _), _) => self.converted_struct(expr, id, to),
             _ => make(ExprKind::Convert(expr.into()), to),
+        }
+    }
+
+    /// A value in an optional, or an optional whose content is converted.
+    fn converted_to_optional(&mut self, expr: Expr, to: Ty) -> Expr {
+        if self.facts().conditional_content(expr.ty).is_some() {
+            let of = expr.ty;
+            return self.conditional_call("conditionalGet", expr, of, to);
+        }
+        let content = self.facts().optional_content(to).unwrap_or(to);
+        if self.mapped_cost(expr.ty, content).is_some() {
+            let span = expr.span;
+            return Expr::new(ExprKind::Convert(expr.into()), to, span);
+        }
+        self.optional_value(expr, to)
+    }
+
+    /// A call of the constructor that converts to a structure.
+    fn constructed(&mut self, expr: Expr, to: Ty) -> Expr {
+        let span = expr.span;
+        let Some((_, callee, ty)) = self.implicit_constructor(expr.ty, to) else {
+            return Expr::new(ExprKind::Error, to, span);
+        };
+        let value = self.converted(expr, ty);
+        let call = Call { callee, diff: vec![], args: vec![(Dir::In, value)], through: None };
+        Expr::new(ExprKind::Call(call.into()), to, span)
+    }
+
+    /// What a structure converts to: another pair, the function that a lambda is, the content of a block, a base.
+    fn converted_struct(&mut self, expr: Expr, id: StructId, to: Ty) -> Expr {
+        let span = expr.span;
+        let is_struct = matches!(self.program.types.kind(to), TyKind::Struct(..));
+        if is_struct && derive::pair_contents(self, expr.ty, to).is_some() {
+            return derive::converted_pair(self, expr, to);
+        }
+        if self.tables.lambdas.is_converted(id, to) {
+            let fields = match expr.kind {
+                ExprKind::Construct(fields) => fields,
+                kind => self.fields_of(Expr { kind, ..expr }),
+            };
+            return Expr::new(ExprKind::Construct(fields), to, span);
+        }
+        if let Some(content) = self.program.block_content(expr.ty) {
+            let inner = self.program.block_value(expr, content);
+            return self.converted(inner, to);
+        }
+        match self.base_of(expr.ty, id) {
+            Some(base) => {
+                let inner = Expr::new(ExprKind::Convert(expr.into()), base, span);
+                self.converted(inner, to)
+            }
+            None => Expr::new(ExprKind::Error, to, span),
         }
     }
 

@@ -63,18 +63,7 @@ impl BodyCx<'_> {
 
     fn stmt_alone(&mut self, stmt: &ast::Stmt, label: Option<Symbol>, out: &mut Block) {
         let span = stmt.span;
-        if let ast::StmtKind::If(..) | ast::StmtKind::Switch(..) = stmt.kind {
-            self.cx.rules().check_placement(&stmt.attributes, attribute_rules::BRANCH);
-        } else if !matches!(
-            stmt.kind,
-            ast::StmtKind::For(..)
-                | ast::StmtKind::While(..)
-                | ast::StmtKind::DoWhile(..)
-                | ast::StmtKind::Labelled(..)
-                | ast::StmtKind::Decl(_)
-        ) {
-            self.cx.rules().refuse_attributes(&stmt.attributes, "this statement");
-        }
+        self.check_attributes(stmt);
         let mut push = |kind| out.push(Stmt { kind, span });
         match &stmt.kind {
             ast::StmtKind::Empty => {}
@@ -116,16 +105,8 @@ impl BodyCx<'_> {
                 }
             },
             ast::StmtKind::For(init, cond, step, body) => {
-                let inner = self.scoped(|cx| {
-                    let mut inner = vec![];
-                    if let Some(init) = init {
-                        cx.stmt(init, None, &mut inner);
-                    }
-                    let parts = (cond.as_ref(), step.as_ref(), &**body);
-                    let kind = cx.looped(LoopKind::Pre, parts, &stmt.attributes, label);
-                    inner.push(Stmt { kind, span });
-                    inner
-                });
+                let parts = (cond.as_ref(), step.as_ref(), &**body);
+                let inner = self.for_loop(init.as_deref(), parts, stmt, label);
                 push(StmtKind::Block(inner));
             }
             ast::StmtKind::While(cond, body) => {
@@ -152,16 +133,7 @@ impl BodyCx<'_> {
                     out.push(Stmt { kind: StmtKind::Break(label), span });
                 }
             }
-            ast::StmtKind::Continue => {
-                let target = self.targets.iter().rev().find(|t| t.is_loop).map(|t| t.label);
-                match target {
-                    Some(label) => {
-                        self.leave(label, out);
-                        out.push(Stmt { kind: StmtKind::Continue(label), span });
-                    }
-                    None => self.cx.rules().outside_loop(span, "continue"),
-                }
-            }
+            ast::StmtKind::Continue => self.continue_(span, out),
             ast::StmtKind::Return(value) => {
                 let kind = self.return_(value.as_ref(), span);
                 let kind = self.leave_function(kind, out);
@@ -175,6 +147,51 @@ impl BodyCx<'_> {
                 let inner = self.catch(body, (*name, ty.as_ref()), handler, span);
                 push(StmtKind::Block(inner));
             }
+        }
+    }
+
+    /// Checks which attributes stand before a statement; loops and declarations check their own.
+    fn check_attributes(&mut self, stmt: &ast::Stmt) {
+        if let ast::StmtKind::If(..) | ast::StmtKind::Switch(..) = stmt.kind {
+            self.cx.rules().check_placement(&stmt.attributes, attribute_rules::BRANCH);
+        } else if !matches!(
+            stmt.kind,
+            ast::StmtKind::For(..)
+                | ast::StmtKind::While(..)
+                | ast::StmtKind::DoWhile(..)
+                | ast::StmtKind::Labelled(..)
+                | ast::StmtKind::Decl(_)
+        ) {
+            self.cx.rules().refuse_attributes(&stmt.attributes, "this statement");
+        }
+    }
+
+    fn for_loop(
+        &mut self,
+        init: Option<&ast::Stmt>,
+        parts: (Option<&ast::Expr>, Option<&ast::Expr>, &ast::Stmt),
+        stmt: &ast::Stmt,
+        label: Option<Symbol>,
+    ) -> Block {
+        self.scoped(|cx| {
+            let mut inner = vec![];
+            if let Some(init) = init {
+                cx.stmt(init, None, &mut inner);
+            }
+            let kind = cx.looped(LoopKind::Pre, parts, &stmt.attributes, label);
+            inner.push(Stmt { kind, span: stmt.span });
+            inner
+        })
+    }
+
+    fn continue_(&mut self, span: Span, out: &mut Block) {
+        let target = self.targets.iter().rev().find(|t| t.is_loop).map(|t| t.label);
+        match target {
+            Some(label) => {
+                self.leave(label, out);
+                out.push(Stmt { kind: StmtKind::Continue(label), span });
+            }
+            None => self.cx.rules().outside_loop(span, "continue"),
         }
     }
 

@@ -3,7 +3,9 @@
 use crate::Checked;
 use crate::declarations::attrs;
 use crate::derive;
-use crate::hir::{Arg, Const, Dir, Expr, ExprKind, FuncRef, InterfaceRef, Param, Program, Ty, TyKind};
+use crate::hir::{
+    Arg, Const, Dir, Expr, ExprKind, FuncRef, InterfaceRef, Param, Program, StructId, Ty, TyKind,
+};
 use crate::tables::Item;
 use cotangent_base::Scalar;
 use cotangent_syntax::ast;
@@ -34,6 +36,9 @@ const FROM_HEAP: Cost = 100;
 
 /// From an array to one without a size.
 const UNSIZED: Cost = 30;
+
+/// From a constant buffer to what it holds.
+const FROM_BLOCK: Cost = 10;
 
 /// From an enumeration to its integer type, the only one it converts to by itself.
 pub(crate) const FROM_ENUM: Cost = 100;
@@ -141,19 +146,7 @@ impl Checked {
                 let content = self.facts().conditional_content(to)?;
                 Some(self.type_cost(from, content)? + TO_OPTIONAL)
             }
-            (_, Struct(..)) if self.facts().optional_content(to).is_some() => {
-                let content = self.facts().optional_content(to)?;
-                if self.facts().conditional_content(from) == Some(content) {
-                    return Some(TO_OPTIONAL);
-                }
-                if self.program.types.kind(from) == TyKind::None {
-                    return Some(TO_OPTIONAL);
-                }
-                if let Some(cost) = self.mapped_cost(from, content) {
-                    return Some(cost);
-                }
-                Some(self.type_cost(from, content)? + TO_OPTIONAL)
-            }
+            (_, Struct(..)) if self.facts().optional_content(to).is_some() => self.optional_cost(from, to),
             (_, Struct(id, _))
                 if self.tables.structs[id].converts && !self.program.is_same_struct(from, id) =>
             {
@@ -177,28 +170,45 @@ impl Checked {
             (Array(a, _), UnsizedArray(b)) if a == b => Some(UNSIZED),
             (Enum(id), Scalar(b)) => {
                 self.ensure_enum(id);
-                let is_own = self.program.enums[id].underlying == to;
-                let is_bool = b == cotangent_base::Scalar::Bool;
-                (is_own || is_bool).then_some(if is_own { FROM_ENUM } else { LOSSY })
+                match self.program.enums[id].underlying == to {
+                    true => Some(FROM_ENUM),
+                    false => (b == cotangent_base::Scalar::Bool).then_some(LOSSY),
+                }
             }
             (Struct(..), Struct(..)) if derive::pair_contents(self, from, to).is_some() => {
                 let (a, b) = derive::pair_contents(self, from, to)?;
                 self.type_cost(a, b)
             }
             (Struct(id, _), Struct(..)) if self.tables.lambdas.is_converted(id, to) => Some(PLACE),
-            (Struct(id, _), Struct(..)) => {
-                if self.program.block_content(from) == Some(to) {
-                    return Some(10);
-                }
-                let base = self.base_of(from, id)?;
-                Some(self.type_cost(base, to)? + TO_BASE)
-            }
-            (Struct(..), _) => {
-                let content = self.program.block_content(from)?;
-                Some(self.type_cost(content, to)? + 10)
-            }
+            (Struct(id, _), _) => self.struct_cost(from, id, to),
             _ => None,
         }
+    }
+
+    /// The cost of putting a value into an optional, or of converting the content of one.
+    fn optional_cost(&mut self, from: Ty, to: Ty) -> Option<Cost> {
+        let content = self.facts().optional_content(to)?;
+        let holds = self.facts().conditional_content(from) == Some(content);
+        if holds || self.program.types.kind(from) == TyKind::None {
+            return Some(TO_OPTIONAL);
+        }
+        match self.mapped_cost(from, content) {
+            Some(cost) => Some(cost),
+            None => Some(self.type_cost(from, content)? + TO_OPTIONAL),
+        }
+    }
+
+    /// The cost of taking the content of a block, or the base of a structure.
+    fn struct_cost(&mut self, from: Ty, id: StructId, to: Ty) -> Option<Cost> {
+        let content = self.program.block_content(from);
+        if !matches!(self.program.types.kind(to), TyKind::Struct(..)) {
+            return Some(self.type_cost(content?, to)? + FROM_BLOCK);
+        }
+        if content == Some(to) {
+            return Some(FROM_BLOCK);
+        }
+        let base = self.base_of(from, id)?;
+        Some(self.type_cost(base, to)? + TO_BASE)
     }
 
     /// The function that makes a resource of what a descriptor heap holds.

@@ -72,35 +72,10 @@ impl BodyCx<'_> {
             };
             return self.static_var(var, kind, decl.span, out);
         }
-        if let Some(shared) = decl.modifiers.iter().find(|m| m.kind == ModifierKind::GroupShared) {
-            let message = format!("the local variable `{}` cannot be `groupshared`", var.name.name);
-            let help = "declare it outside the function, or `static groupshared`";
-            self.report(Diagnostic::new(codes::MISPLACED, shared.span, message).help(help));
-        }
-        if has(ModifierKind::NoDiff) || var.ty.as_ref().is_some_and(is_no_diff) {
-            let message = format!("`no_diff` has no effect on the variable `{}`", var.name.name);
-            let warning = Diagnostic::new(codes::NO_DIFF_VARIABLE, var.name.span, message);
-            self.report(warning.help("write `detach(..)` around the value to drop its derivative"));
-        }
+        self.check_words_of_local(var, decl);
         let scope = self.scope;
         let declared = var.ty.as_ref().map(|ty| self.knowing_locals(|cx| cx.resolve_ty(ty, scope)));
-        let value = match (&var.init, declared) {
-            (Some(init), Some(ty)) => Some(self.expr_as(init, ty)),
-            (Some(init), None) => {
-                let value = self.expr(init);
-                Some(self.typed(value))
-            }
-            (None, Some(ty)) if matches!(self.kind(ty), TyKind::UnsizedArray(_)) => {
-                self.cx.rules().no_length(var.name);
-                Some(self.error(var.name.span))
-            }
-            (None, Some(ty)) => self.default_of(ty, var.name.span),
-            (None, None) => {
-                let message = format!("`{}` has neither a type nor a value", var.name.name);
-                self.report(Diagnostic::new(codes::NOT_A_TYPE, var.name.span, message));
-                None
-            }
-        };
+        let value = self.initial_value(var, declared);
         let ty = match (declared, &value) {
             (Some(ty), Some(value)) if matches!(self.kind(ty), TyKind::UnsizedArray(_)) => value.ty,
             (Some(ty), _) => ty,
@@ -127,6 +102,43 @@ impl BodyCx<'_> {
             self.note_constant(var.name.name, local, value);
         }
         out.push(Stmt { kind: StmtKind::Let(local, value), span: decl.span });
+    }
+
+    /// Reports `groupshared` and `no_diff` on a variable that is not static.
+    fn check_words_of_local(&mut self, var: &ast::VarDecl, decl: &ast::Decl) {
+        if let Some(shared) = decl.modifiers.iter().find(|m| m.kind == ModifierKind::GroupShared) {
+            let message = format!("the local variable `{}` cannot be `groupshared`", var.name.name);
+            let help = "declare it outside the function, or `static groupshared`";
+            self.report(Diagnostic::new(codes::MISPLACED, shared.span, message).help(help));
+        }
+        if decl.modifiers.iter().any(|m| m.kind == ModifierKind::NoDiff)
+            || var.ty.as_ref().is_some_and(is_no_diff)
+        {
+            let message = format!("`no_diff` has no effect on the variable `{}`", var.name.name);
+            let warning = Diagnostic::new(codes::NO_DIFF_VARIABLE, var.name.span, message);
+            self.report(warning.help("write `detach(..)` around the value to drop its derivative"));
+        }
+    }
+
+    /// The value that a variable begins with: of the declared type, if there is one.
+    fn initial_value(&mut self, var: &ast::VarDecl, declared: Option<Ty>) -> Option<Expr> {
+        match (&var.init, declared) {
+            (Some(init), Some(ty)) => Some(self.expr_as(init, ty)),
+            (Some(init), None) => {
+                let value = self.expr(init);
+                Some(self.typed(value))
+            }
+            (None, Some(ty)) if matches!(self.kind(ty), TyKind::UnsizedArray(_)) => {
+                self.cx.rules().no_length(var.name);
+                Some(self.error(var.name.span))
+            }
+            (None, Some(ty)) => self.default_of(ty, var.name.span),
+            (None, None) => {
+                let message = format!("`{}` has neither a type nor a value", var.name.name);
+                self.report(Diagnostic::new(codes::NOT_A_TYPE, var.name.span, message));
+                None
+            }
+        }
     }
 
     /// A value that says what its type is, which `none` does not.

@@ -280,7 +280,7 @@ impl Rules<'_> {
         let diagnostic = Diagnostic::new(codes::NOT_GENERIC, span, message);
         self.diagnostics.push(match &known[..] {
             [] => diagnostic,
-            known => diagnostic.help(format!("one of {}", known.join(", "))),
+            known => diagnostic.help(format!("the program has {}", known.join(", "))),
         });
     }
 }

@@ -83,6 +83,7 @@ pub(super) fn tell(mut diagnostic: Diagnostic, came: &[Step], goes: &[Step]) -> 
         let words = &step.words;
         let text = match (number, step.next) {
             (_, None) if step.words.starts_with('`') => "which is an output".into(),
+            (0, _) if !words.starts_with('`') => format!("it flows into {words}"),
             (0, _) => format!("the result flows into {words}"),
             (_, _) => format!("and on into {words}"),
         };
