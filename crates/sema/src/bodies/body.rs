@@ -4,6 +4,7 @@ use crate::Checked;
 use crate::bodies::defer::{Deferred, Repeats};
 use crate::bodies::place::Frozen;
 use crate::bodies::throws::Errors;
+use crate::bodies::variables::Variables;
 use crate::codes;
 use crate::derive;
 use crate::facts::{Facts, Rules};
@@ -12,7 +13,7 @@ use crate::hir::{
     StmtKind, Ty, TyKind, Val,
 };
 use crate::tables::{FuncSource, Progress, ScopeId};
-use cotangent_base::{Diagnostic, Entity, EntityMap, Map, Scalar, Set, Span, Symbol};
+use cotangent_base::{Diagnostic, Entity, EntityMap, Scalar, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
 use std::sync::Arc;
 
@@ -26,16 +27,8 @@ pub(crate) struct BodyCx<'a> {
     pub block_scope: ScopeId,
     /// Variables.
     pub locals: EntityMap<LocalId, Local>,
-    /// Why a variable may not be assigned; nothing if it may.
-    pub frozen: Map<LocalId, Frozen>,
-    /// Parameters that are worked on where the argument lies.
-    pub by_ref: Set<LocalId>,
-    /// Variables that are constants known at compile time.
-    pub constants: Map<LocalId, Val>,
-    /// The values of `const` arrays and structures.
-    pub aggregates: Map<LocalId, Expr>,
-    /// The names of variables, innermost block last.
-    pub vars: Vec<Arc<Map<Symbol, LocalId>>>,
+    /// The names of variables, and what is known of each.
+    pub vars: Variables,
     /// The parameters, `this` first.
     pub params: Vec<LocalId>,
     /// `this`, if there is one.
@@ -82,11 +75,7 @@ impl<'a> BodyCx<'a> {
             scope,
             block_scope: scope,
             locals: EntityMap::new(),
-            frozen: Map::default(),
-            by_ref: Set::default(),
-            constants: Map::default(),
-            aggregates: Map::default(),
-            vars: vec![Arc::default()],
+            vars: Variables::default(),
             params: vec![],
             this: None,
             result: None,
@@ -110,8 +99,7 @@ impl<'a> BodyCx<'a> {
     /// A variable under a name in the innermost block.
     pub(crate) fn declare(&mut self, name: ast::Ident, ty: Ty) -> LocalId {
         let local = self.temp(name.name.as_str(), ty, name.span);
-        let block = self.vars.last_mut().expect("there is always a block");
-        if let Some(previous) = Arc::make_mut(block).insert(name.name, local) {
+        if let Some(previous) = self.vars.enter(name.name, local) {
             let first = self.locals[previous].span;
             self.cx.diagnostics.push(
                 Diagnostic::new(
@@ -165,7 +153,7 @@ impl<'a> BodyCx<'a> {
 
     /// The compile-time integer an expression of this body evaluates to.
     pub(crate) fn fold(&mut self, expr: &Expr) -> Option<Val> {
-        self.cx.fold_with(expr, &self.constants)
+        self.cx.fold_with(expr, self.vars.constants())
     }
 
     /// Reading a variable.
@@ -232,10 +220,10 @@ impl Checked {
             if !this.mutating {
                 let is_lambda =
                     matches!(cx.kind(this.ty), TyKind::Struct(id, _) if cx.cx.tables.lambdas.contains(id));
-                cx.frozen.insert(local, if is_lambda { Frozen::Captured } else { Frozen::This });
+                cx.vars.freeze(local, if is_lambda { Frozen::Captured } else { Frozen::This });
             }
             if this.by_ref {
-                cx.by_ref.insert(local);
+                cx.vars.set_by_ref(local);
             }
             cx.this = Some(local);
             params.push(local);
@@ -248,10 +236,10 @@ impl Checked {
                 cx.declare(name, param.ty)
             };
             if (consts.contains(&number) || cx.cx.program.is_pack(param.ty)) && param.dir == Dir::In {
-                cx.frozen.insert(local, Frozen::Param);
+                cx.vars.freeze(local, Frozen::Param);
             }
             if param.by_ref {
-                cx.by_ref.insert(local);
+                cx.vars.set_by_ref(local);
             }
             params.push(local);
         }

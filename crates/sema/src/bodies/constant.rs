@@ -8,8 +8,8 @@ use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::facts::Facts;
 use crate::hir::{
-    Body, Const, Expr, ExprKind, FuncRef, GlobalId, LocalId, StmtKind, Ty, TyKind, UnaryOp, Val, ValKind,
-    Witness,
+    Body, Const, Expr, ExprKind, FuncRef, GlobalId, GlobalKind, LocalId, StmtKind, Ty, TyKind, UnaryOp, Val,
+    ValKind, Witness,
 };
 use crate::tables::{FuncSource, ScopeId};
 use cotangent_base::{Diagnostic, Map, Scalar, Set};
@@ -102,18 +102,7 @@ impl Checked {
                 let val = self.program.types.binary_val(*op, scalar, a, b);
                 (self.program.types.val_kind(val) != ValKind::Error).then_some(val)
             }
-            ExprKind::Cond(c, a, b) => {
-                let c = self.fold_with(c, locals)?;
-                match self.program.types.known(c) {
-                    Some(0) => self.fold_with(b, locals),
-                    Some(_) => self.fold_with(a, locals),
-                    None => {
-                        self.integer_type(expr.ty)?;
-                        let (a, b) = (self.fold_with(a, locals)?, self.fold_with(b, locals)?);
-                        Some(self.program.types.val(ValKind::Choice(c, a, b)))
-                    }
-                }
-            }
+            ExprKind::Cond(c, a, b) => self.fold_choice([c, a, b].map(|part| &**part), expr.ty, locals),
             ExprKind::Element(..) | ExprKind::Field(..) => {
                 let part = self.constant_part(expr)?;
                 self.fold(&part)
@@ -124,22 +113,39 @@ impl Checked {
                 self.integer_type(expr.ty)?;
                 Some(self.required_val(*get))
             }
-            ExprKind::Global(id, _) => {
-                if self.program.globals[*id].kind != crate::hir::GlobalKind::Const {
-                    return None;
-                }
-                if let Some(folded) = self.tables.bodies.folded(*id) {
-                    return folded;
-                }
-                let Some(body) = self.check_initializer(*id) else {
-                    return self.open_value(*id);
-                };
-                let value = returned(&body).and_then(|value| self.fold(value));
-                self.tables.bodies.remember_folded(*id, value);
-                value
-            }
+            ExprKind::Global(id, _) => self.fold_global(*id),
             _ => None,
         }
+    }
+
+    /// `c ? a : b`. Only the side that is chosen must have a value.
+    fn fold_choice(&mut self, [c, a, b]: [&Expr; 3], ty: Ty, locals: &Map<LocalId, Val>) -> Option<Val> {
+        let c = self.fold_with(c, locals)?;
+        match self.program.types.known(c) {
+            Some(0) => self.fold_with(b, locals),
+            Some(_) => self.fold_with(a, locals),
+            None => {
+                self.integer_type(ty)?;
+                let (a, b) = (self.fold_with(a, locals)?, self.fold_with(b, locals)?);
+                Some(self.program.types.val(ValKind::Choice(c, a, b)))
+            }
+        }
+    }
+
+    /// The value of a global constant, which is computed once.
+    fn fold_global(&mut self, id: GlobalId) -> Option<Val> {
+        if self.program.globals[id].kind != GlobalKind::Const {
+            return None;
+        }
+        if let Some(folded) = self.tables.bodies.folded(id) {
+            return folded;
+        }
+        let Some(body) = self.check_initializer(id) else {
+            return self.open_value(id);
+        };
+        let value = returned(&body).and_then(|value| self.fold(value));
+        self.tables.bodies.remember_folded(id, value);
+        value
     }
 
     /// What a type has for a constant that its interface requires; open while the type is.
@@ -160,7 +166,7 @@ impl Checked {
     /// What stands for a part of a constant array or structure where that is written.
     fn constant_part(&mut self, expr: &Expr) -> Option<Expr> {
         let (whole, number) = match &expr.kind {
-            ExprKind::Global(id, _) if self.program.globals[*id].kind == crate::hir::GlobalKind::Const => {
+            ExprKind::Global(id, _) if self.program.globals[*id].kind == GlobalKind::Const => {
                 return returned(&*self.check_initializer(*id)?).cloned();
             }
             ExprKind::Construct(_) => return Some(expr.clone()),

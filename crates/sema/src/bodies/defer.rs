@@ -9,10 +9,11 @@
 //! errors are reported once, at the end of its block.
 
 use crate::bodies::body::BodyCx;
+use crate::bodies::variables::Names;
 use crate::codes;
-use crate::hir::{Block, Label, LocalId, Stmt, StmtKind};
+use crate::hir::{Block, Label, Stmt, StmtKind};
 use crate::tables::ScopeId;
-use cotangent_base::{Diagnostic, Map, Span, Symbol};
+use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ const MOST_REPEATED: usize = 10_000;
 pub(crate) struct Deferred {
     stmt: Arc<ast::Stmt>,
     /// The names that are visible to it.
-    vars: Vec<Arc<Map<Symbol, LocalId>>>,
+    names: Names,
     scope: ScopeId,
     /// How many loops and switches stand around it.
     depth: usize,
@@ -48,8 +49,8 @@ impl BodyCx<'_> {
             self.report(Diagnostic::new(codes::BAD_JUMP, span, message));
             return;
         }
-        let (vars, scope, depth) = (self.vars.clone(), self.scope, self.targets.len());
-        self.defers.push(Deferred { stmt: Arc::new(stmt.clone()), vars, scope, depth });
+        let (names, scope, depth) = (self.vars.visible(), self.scope, self.targets.len());
+        self.defers.push(Deferred { stmt: Arc::new(stmt.clone()), names, scope, depth });
     }
 
     /// Runs what waits for the end of a block before which `before` statements waited.
@@ -120,14 +121,14 @@ impl BodyCx<'_> {
     }
 
     fn emit_deferred(&mut self, deferred: &Deferred, out: &mut Block) {
-        let vars = std::mem::replace(&mut self.vars, deferred.vars.clone());
+        let names = self.vars.show(deferred.names.clone());
         let scope = std::mem::replace(&mut self.scope, deferred.scope);
         // The block is being left already, so nobody outside takes its errors.
         let handlers = std::mem::take(&mut self.errors.handlers);
         let block = self.block(std::slice::from_ref(&*deferred.stmt));
         out.push(Stmt { kind: StmtKind::Block(block), span: deferred.stmt.span });
         self.errors.handlers = handlers;
-        self.vars = vars;
+        self.vars.show(names);
         self.scope = scope;
     }
 }

@@ -12,7 +12,6 @@ use crate::hir::{Expr, Ty};
 use crate::tables::{GenericsId, ScopeId};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
-use std::sync::Arc;
 
 /// Most foreign expressions that stand in others, in one program.
 const MAX_NESTED: u32 = 10_000;
@@ -66,11 +65,11 @@ impl BodyCx<'_> {
         }
         let saved = self.cx.enter(generics);
         let scope = std::mem::replace(&mut self.scope, scope);
-        let vars = std::mem::replace(&mut self.vars, vec![Arc::default()]);
+        let names = self.vars.hide();
         let this = self.this.take();
         let value = self.expr_as(expr, ty);
         self.this = this;
-        self.vars = vars;
+        self.vars.show(names);
         self.scope = scope;
         self.cx.leave(saved);
         self.cx.end_foreign();

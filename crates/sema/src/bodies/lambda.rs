@@ -176,8 +176,8 @@ impl BodyCx<'_> {
     fn captured(&self, outline: &Outline) -> Vec<LocalId> {
         let mut captured = vec![];
         for name in &outline.captured {
-            let local = name.and_then(|name| self.vars.iter().rev().find_map(|block| block.get(&name)));
-            if let Some(local) = local.copied().or(self.this)
+            let local = name.and_then(|name| self.vars.find(name));
+            if let Some(local) = local.or(self.this)
                 && !captured.contains(&local)
             {
                 captured.push(local);

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`body`] | the state, and the ways in |
 //! | [`checked_bodies`] | the bodies that were checked |
+//! | [`variables`] | the variables of a body |
 //! | [`around`] | the variables around a constant |
 //! | [`stmt`], [`loops`], [`defer`], [`platform`] | statements |
 //! | [`throws`], [`throws_each`] | errors |
@@ -48,3 +49,4 @@ mod target_code;
 pub(crate) mod throws;
 mod throws_each;
 mod unreadable;
+pub(crate) mod variables;

@@ -104,7 +104,7 @@ impl BodyCx<'_> {
     }
 
     fn frozen_local(&mut self, id: LocalId) -> Option<Fixed> {
-        let frozen = *self.frozen.get(&id)?;
+        let frozen = self.vars.frozen(id)?;
         let (name, span) = (self.locals[id].name, self.locals[id].span);
         if let Frozen::Captured = frozen {
             let fixed = Fixed::new("a lambda captures copies of variables, which are read-only");

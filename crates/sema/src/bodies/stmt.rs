@@ -11,7 +11,6 @@ use crate::facts::Rules;
 use crate::hir::{Block, Case, Expr, ExprKind, Label, LoopKind, Stmt, StmtKind, Ty, TyKind};
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol, fields};
 use cotangent_syntax::ast::{self, CodeKind};
-use std::sync::Arc;
 
 /// Where the values of a `switch` stand; no value is `default`.
 type Labels = Map<Option<i64>, Span>;
@@ -41,9 +40,9 @@ impl BodyCx<'_> {
     pub(crate) fn scoped<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let scope = self.scope;
         let around = std::mem::replace(&mut self.block_scope, scope);
-        self.vars.push(Arc::default());
+        self.vars.begin_block();
         let result = work(self);
-        self.vars.pop();
+        self.vars.end_block();
         self.scope = scope;
         self.block_scope = around;
         result
@@ -398,7 +397,7 @@ impl BodyCx<'_> {
         let content = self.named_member(content, fields::VALUE, name.span);
         let then = self.scoped(|cx| {
             let local = cx.declare(name, content.ty);
-            cx.frozen.insert(local, Frozen::Let);
+            cx.vars.freeze(local, Frozen::Let);
             let mut inner = vec![Stmt { kind: StmtKind::Let(local, Some(content)), span }];
             inner.extend(cx.single(then));
             inner

@@ -329,7 +329,7 @@ impl Checked {
             let value = cx.local(local, span);
             if param.name == "this" {
                 if param.dir == Dir::In {
-                    cx.frozen.insert(local, Frozen::This);
+                    cx.vars.freeze(local, Frozen::This);
                 }
                 callee.this = Some(value);
             } else {

@@ -152,7 +152,7 @@ impl BodyCx<'_> {
     /// The type an expression denotes, if it is one.
     fn type_alone(&mut self, expr: &ast::Expr) -> Option<Ty> {
         if let ast::ExprKind::Name(name) = &expr.kind
-            && self.vars.iter().any(|vars| vars.contains_key(name))
+            && self.vars.find(*name).is_some()
         {
             return None;
         }

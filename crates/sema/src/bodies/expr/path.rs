@@ -6,7 +6,7 @@ use crate::bodies::overload::Callee;
 use crate::codes;
 use crate::declarations::attrs;
 use crate::facts::Facts;
-use crate::hir::{Const, Expr, ExprKind, GlobalId, GlobalKind, TyKind, ValKind};
+use crate::hir::{Const, EnumId, Expr, ExprKind, GlobalId, GlobalKind, TyKind, ValKind};
 use crate::names::lookup::Found;
 use crate::tables::{Item, Progress};
 use crate::types::resolve::Path;
@@ -16,13 +16,12 @@ use cotangent_syntax::ast;
 impl BodyCx<'_> {
     /// Whether a variable of the body has this name.
     pub(super) fn is_variable(&self, name: Symbol) -> bool {
-        self.vars.iter().any(|block| block.contains_key(&name))
+        self.vars.find(name).is_some()
     }
 
     /// A plain name.
     pub(super) fn name(&mut self, name: Symbol, span: Span) -> Entity {
-        if let Some(local) = self.vars.iter().rev().find_map(|block| block.get(&name)) {
-            let local = *local;
+        if let Some(local) = self.vars.find(name) {
             self.note_local(span, self.locals[local].span);
             if self.kind(self.locals[local].ty) == TyKind::Void {
                 return self.value(ExprKind::Zero, self.locals[local].ty, span);
@@ -85,7 +84,7 @@ impl BodyCx<'_> {
         if !self.cx.suggests() {
             return self.report(diagnostic);
         }
-        let mut names: Vec<Symbol> = self.vars.iter().flat_map(|block| block.keys().copied()).collect();
+        let mut names: Vec<Symbol> = self.vars.names().collect();
         names.extend(self.cx.facts().visible_names(self.scope, false));
         if let Some(this) = self.this {
             names.extend(self.cx.member_names(self.locals[this].ty));
@@ -128,17 +127,7 @@ impl BodyCx<'_> {
                 Entity::Value(self.error(span))
             }
             Item::Property(id) => Entity::Value(self.property(id, found, this, vec![], span)),
-            Item::Case(id, number) => {
-                self.cx.ensure_enum(id);
-                if number as usize >= self.cx.tables.enums[id].numbered {
-                    let message = format!("the value of `{name}` depends on itself");
-                    self.report(Diagnostic::new(codes::CYCLE, span, message));
-                    return Entity::Value(self.error(span));
-                }
-                let value = self.cx.program.enums[id].cases[number as usize].1;
-                let ty = self.ty(TyKind::Enum(id));
-                self.value(ExprKind::Const(Const::Int(value)), ty, span)
-            }
+            Item::Case(id, number) => self.enumerator(id, number, name, span),
             Item::Param(param) => match self.cx.program.params[param].value {
                 Some(ty) if !self.cx.program.params[param].pack => {
                     let val = self.cx.program.types.val(ValKind::Param(param));
@@ -165,6 +154,18 @@ impl BodyCx<'_> {
                 }
             }
         }
+    }
+
+    fn enumerator(&mut self, id: EnumId, number: u32, name: Symbol, span: Span) -> Entity {
+        self.cx.ensure_enum(id);
+        if number as usize >= self.cx.tables.enums[id].numbered {
+            let message = format!("the value of `{name}` depends on itself");
+            self.report(Diagnostic::new(codes::CYCLE, span, message));
+            return Entity::Value(self.error(span));
+        }
+        let value = self.cx.program.enums[id].cases[number as usize].1;
+        let ty = self.ty(TyKind::Enum(id));
+        self.value(ExprKind::Const(Const::Int(value)), ty, span)
     }
 
     fn global(&mut self, id: GlobalId, found: Found, span: Span) -> Expr {

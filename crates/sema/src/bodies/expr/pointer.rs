@@ -84,7 +84,7 @@ impl BodyCx<'_> {
     /// Why no pointer can lead to a place; nothing if one can.
     fn not_in_memory(&mut self, place: &Expr) -> Option<String> {
         match &place.kind {
-            ExprKind::Local(id) if self.by_ref.contains(id) => None,
+            ExprKind::Local(id) if self.vars.is_by_ref(*id) => None,
             ExprKind::Local(_) => self.not_a_place(place).map(|fixed| fixed.why),
             ExprKind::Global(id, _) => {
                 let global = &self.cx.program.globals[*id];

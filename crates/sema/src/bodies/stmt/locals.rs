@@ -96,7 +96,7 @@ impl BodyCx<'_> {
         let is_const = has(ModifierKind::Const);
         if var.is_let || is_const {
             let why = if is_const { Frozen::Const } else { Frozen::Let };
-            self.frozen.insert(local, why);
+            self.vars.freeze(local, why);
         }
         if is_const && let Some(value) = &value {
             self.note_constant(var.name.name, local, value);
@@ -164,17 +164,17 @@ impl BodyCx<'_> {
 
     /// Exchanges the variables of this body and those around the constant that is being worked on.
     pub(crate) fn swap_locals(&mut self) {
-        self.cx.tables.around.swap(&mut self.vars, &mut self.locals, &mut self.aggregates);
+        self.cx.tables.around.swap(&mut self.vars, &mut self.locals);
     }
 
     /// Makes a local `const` known where sizes are computed.
     fn note_constant(&mut self, name: Symbol, local: LocalId, value: &Expr) {
         if let Some(val) = self.fold(value) {
-            self.constants.insert(local, val);
+            self.vars.set_constant(local, val);
             self.open_scope();
             self.cx.tables.scopes[self.scope].enter(name, Item::Const(val, value.ty));
         } else if let ExprKind::Construct(_) = value.kind {
-            self.aggregates.insert(local, value.clone());
+            self.vars.set_aggregate(local, value.clone());
         }
     }
 
