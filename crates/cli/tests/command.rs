@@ -228,6 +228,16 @@ fn a_program_with_errors_exits_with_1_and_names_the_place() {
 }
 
 #[test]
+fn every_target_has_its_name_on_the_command_line() {
+    for command in ["compile", "reflect"] {
+        let help = String::from_utf8(cotangent(&words(&format!("{command} --help"))).stdout).unwrap();
+        for target in cotangent::ir::layout::Target::ALL {
+            assert!(help.contains(target.name()), "`{command} --help` does not name `{}`", target.name());
+        }
+    }
+}
+
+#[test]
 fn a_bad_command_line_exits_with_2_and_says_what_there_is() {
     let folder = Folder::new("usage");
     let file = folder.file("kernel.slang", KERNEL);

@@ -182,7 +182,7 @@ cotangent_base::codes! {
     /// Write the binding of a parameter as `register(u1)`, `register(b0, space2)` or `[[vk::binding(binding, set)]]`. The classes of
     /// registers are `b` (constants), `t` (read-only), `u` (writable) and `s` (samplers). Write the offset of a `cbuffer` member as
     /// `packoffset(c2.y)`; a row has 16 bytes.
-    E0326 BAD_PLACE = "invalid binding";
+    E0326 BAD_BINDING = "invalid binding";
 
     /// `is` and `as` test the type of an interface value or of a generic parameter. Between two known types, the test is always
     /// false.

@@ -3,6 +3,7 @@
 use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Facts;
 use crate::hir::{Expr, ExprKind, GlobalKind, LocalId, Ty, TyKind};
 use crate::tables::{ElementAccess, Item};
 use cotangent_base::{Diagnostic, Span};
@@ -87,7 +88,7 @@ impl BodyCx<'_> {
             ExprKind::Property { this, set, mutating, .. } => match (set, this) {
                 (None, this) => {
                     let fixed = Fixed::new("the property or subscript has no `set`");
-                    let on_pair = this.as_ref().is_some_and(|this| self.is_pair(this.ty));
+                    let on_pair = this.as_ref().is_some_and(|this| self.cx.facts().is_pair(this.ty));
                     Some(if on_pair {
                         fixed.help("assign a new pair: `diffPair(primal, differential)`")
                     } else {
@@ -100,11 +101,6 @@ impl BodyCx<'_> {
             ExprKind::Convert(inner) if self.cx.is_int_place(inner.ty, expr.ty) => self.not_a_place(inner),
             _ => Some(Fixed::new("it is a temporary value").help("assign it to a variable first")),
         }
-    }
-
-    /// Whether a type is that of values with their derivatives.
-    pub(crate) fn is_pair(&self, ty: Ty) -> bool {
-        matches!(self.kind(ty), TyKind::Struct(id, _) if self.cx.program.lang.pair == Some(id))
     }
 
     fn frozen_local(&mut self, id: LocalId) -> Option<Fixed> {
@@ -151,6 +147,13 @@ impl BodyCx<'_> {
         let diagnostic = fixed.explain(Diagnostic::new(codes::NOT_A_PLACE, expr.span, message));
         self.report(diagnostic);
         false
+    }
+}
+
+impl Facts<'_> {
+    /// Whether a type is that of values with their derivatives.
+    pub(crate) fn is_pair(self, ty: Ty) -> bool {
+        matches!(self.program.types.kind(ty), TyKind::Struct(id, _) if self.program.lang.pair == Some(id))
     }
 }
 

@@ -5,6 +5,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee, Choice};
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Facts;
 use crate::hir::{Expr, ExprKind, FuncId, FuncRef, Ty, TyKind, Val};
 use crate::names::lookup::Found;
 use crate::tables::{FuncSource, Item, PropId, PropInfo};
@@ -24,7 +25,9 @@ impl BodyCx<'_> {
             entity => self.value_of(entity, base.span),
         };
         let indices: Vec<Expr> = indices.iter().map(|i| self.expr(i)).collect();
-        if self.cx.is_error(base.ty) || indices.iter().any(|i| self.cx.is_error(i.ty)) {
+        if self.cx.program.types.is_error(base.ty)
+            || indices.iter().any(|i| self.cx.program.types.is_error(i.ty))
+        {
             return Entity::Value(self.error(span));
         }
         let element = match self.kind(base.ty) {
@@ -114,8 +117,8 @@ impl BodyCx<'_> {
             })
             .collect();
         if subscripts.is_empty() {
-            if let Some(content) = self.cx.block_content(base.ty) {
-                let inner = self.cx.block_value(base, content);
+            if let Some(content) = self.cx.program.block_content(base.ty) {
+                let inner = self.cx.program.block_value(base, content);
                 let ty = match self.kind(content) {
                     TyKind::Array(t, _) => t,
                     _ => return self.subscript(inner, indices, span),
@@ -123,13 +126,16 @@ impl BodyCx<'_> {
                 return self.element_of(inner, ty, None, indices, span);
             }
             let message = format!("`{}` cannot be indexed", self.show(base.ty));
-            self.report(
-                Diagnostic::new(codes::NO_SUBSCRIPT, span, message)
-                    .help("declare a `__subscript` in the type"),
-            );
+            let tables = &self.cx.tables;
+            let is_own = matches!(self.kind(base.ty), TyKind::Struct(id, _) if !tables.scopes[tables.structs[id].scope].is_library());
+            let help = match is_own {
+                true => "declare a `__subscript` in the type, or in an extension of it",
+                false => "arrays, vectors, matrices, buffers and types with a `__subscript` can be indexed",
+            };
+            self.report(Diagnostic::new(codes::NO_SUBSCRIPT, span, message).help(help));
             return self.error(span);
         }
-        if subscripts.iter().any(|(id, found)| self.is_called(*id, *found)) {
+        if subscripts.iter().any(|(id, found)| self.cx.facts().is_called(*id, *found)) {
             return self.called_subscript(&subscripts, base, indices, span);
         }
         match self.best_subscript(&subscripts, &indices) {
@@ -142,14 +148,6 @@ impl BodyCx<'_> {
                 self.error(span)
             }
         }
-    }
-
-    /// Whether the indices of a subscript must be passed like arguments: some have defaults, or types yet to be inferred.
-    fn is_called(&self, id: PropId, found: Found) -> bool {
-        let info = &self.cx.tables.props[id];
-        let generic = self.cx.tables.generics[info.generics].params.len();
-        generic > self.cx.program.types.list(found.args).len()
-            || info.params.iter().any(|p| p.default.is_some())
     }
 
     /// A subscript that is chosen, and whose indices are passed, as if its `get` were called. One without a `get` is chosen as if
@@ -263,5 +261,14 @@ impl BodyCx<'_> {
         self.cx.leave(saved);
         let params = self.cx.tables.generics[generics].params.clone();
         self.cx.replace(ty, &params, found.args)
+    }
+}
+
+impl Facts<'_> {
+    /// Whether the indices of a subscript must be passed like arguments: some have defaults, or types yet to be inferred.
+    fn is_called(self, id: PropId, found: Found) -> bool {
+        let info = &self.tables.props[id];
+        let generic = self.tables.generics[info.generics].params.len();
+        generic > self.program.types.list(found.args).len() || info.params.iter().any(|p| p.default.is_some())
     }
 }
