@@ -315,10 +315,21 @@ impl<'m> Compiler<'m> {
         own.map(|value| self.shapes.shape(func.ty(value)).size).fold(0, u64::saturating_add)
     }
 
-    /// The size of the largest element of a buffer.
+    /// The size of the largest element of a buffer, or of a variable of the group.
     pub fn largest_element(&self) -> u64 {
-        let sizes = self.module.globals.keys().map(|g| global_memory(self.module, &self.shapes, g));
-        sizes.filter(|memory| memory.kind == MemoryKind::Buffer).map(|memory| memory.size).max().unwrap_or(0)
+        let sizes = self.module.globals.iter().map(|(global, data)| {
+            let memory = global_memory(self.module, &self.shapes, global);
+            match (memory.kind, self.module.types.get(data.ty)) {
+                (MemoryKind::Buffer, _) => memory.size,
+                (MemoryKind::Shared, Type::Ref(inner)) => {
+                    let is_array = matches!(self.module.types.get(inner), Type::Array(..));
+                    let elem = if is_array { self.module.types.part(inner, None) } else { None };
+                    self.shapes.shape(elem.unwrap_or(inner)).size
+                }
+                _ => 0,
+            }
+        });
+        sizes.max().unwrap_or(0)
     }
 
     /// Whether the code of a function is put in place of its calls.
@@ -489,29 +500,35 @@ impl<'m> Compiler<'m> {
         order: &[FuncId],
     ) -> Result<Program> {
         self.jit.finalize_definitions().map_err(|e| failed(Span::none(), e))?;
-        let arena = self.deepest(order, &self.frames).max(self.lane_arena);
-        let stack = self.deepest(order, &self.stacks).max(self.lane_stack);
-        let takes_turns = self.has_barriers || self.has_waves;
+        let span = self.module.funcs[entry].span;
+        let refuse = |what: &str| Unsupported { span, what: what.into() };
         if group_size(threads) > u32::MAX.into() {
-            let span = self.module.funcs[entry].span;
-            return Err(Unsupported { span, what: "groups of more than 4 billion threads".into() });
+            return Err(refuse("groups of more than 4 billion threads"));
         }
+        let takes_turns = self.has_barriers || self.has_waves;
         let side_by_side = if takes_turns { group_size(threads) } else { 1 };
         let globals: Vec<GlobalMemory> =
             self.module.globals.keys().map(|g| global_memory(self.module, &self.shapes, g)).collect();
         let of_kind = |kind| move |g: &&GlobalMemory| g.kind == kind;
         let size =
             |kind| globals.iter().filter(of_kind(kind)).fold(0, |all: u64, g| all.saturating_add(g.size));
-        let values = arena.saturating_add(stack).saturating_mul(side_by_side);
+        let values = |arena: u64, stack: u64| arena.saturating_add(stack).saturating_mul(side_by_side);
         let variables =
             size(MemoryKind::Static).saturating_mul(side_by_side).saturating_add(size(MemoryKind::Shared));
-        let what = match (values > MOST_MEMORY, values.saturating_add(variables) > MOST_MEMORY) {
-            (true, _) => Some("more than 2 GiB of local values"),
-            (false, true) => Some("more than 2 GiB of variables of a group"),
-            (false, false) => None,
-        };
-        if let Some(what) = what {
-            return Err(Unsupported { span: self.module.funcs[entry].span, what: what.into() });
+        let (mut arena, mut stack) = (self.deepest(order, &self.frames), self.deepest(order, &self.stacks));
+        if values(arena, stack) > MOST_MEMORY {
+            return Err(refuse("more than 2 GiB of local values"));
+        }
+        if values(arena, stack).saturating_add(variables) > MOST_MEMORY {
+            return Err(refuse("more than 2 GiB of variables of a group"));
+        }
+        let (all_arena, all_stack) = (arena.max(self.lane_arena), stack.max(self.lane_stack));
+        let fit = values(all_arena, all_stack).saturating_add(variables) <= MOST_MEMORY;
+        let run_lanes = run_lanes.filter(|_| fit);
+        if run_lanes.is_some() {
+            (arena, stack) = (all_arena, all_stack);
+        } else if !fit {
+            self.no_lanes = Some(refuse("more than 2 GiB of local values, in lanes"));
         }
         Ok(Program {
             run: self.jit.get_finalized_function(run),

@@ -12,7 +12,6 @@ use crate::worker::Host;
 use cotangent_base::{Entity, Span};
 use cotangent_ir::{Global, Trap};
 use cotangent_runtime::{Outside, Stopped};
-use std::mem;
 use std::time::Duration;
 
 /// How much of the stack functions of Rust are left.
@@ -125,17 +124,6 @@ impl Program {
             unknown: None,
             other: None,
         }
-    }
-
-    /// Runs a thread.
-    ///
-    /// # Safety
-    /// What the state leads to is there until the call returns, and nobody else uses it meanwhile.
-    pub(crate) unsafe fn call(&self, state: *mut State) -> u32 {
-        // SAFETY: `run` is the address of a function of this type.
-        let run: unsafe extern "C" fn(*mut State) -> u32 = unsafe { mem::transmute(self.run) };
-        // SAFETY: what the caller promises.
-        unsafe { run(state) }
     }
 
     /// A call and those around it that were inlined, innermost first.

@@ -1,4 +1,4 @@
-//! Memory of the host in lanes: loads, stores and atomic operations.
+//! Memory of the host and of the group in lanes: loads, stores and atomic operations.
 //!
 //! | index | load | store |
 //! | --- | --- | --- |
@@ -16,7 +16,7 @@ use crate::shape::Leaf as Kind;
 use crate::state::at;
 use cotangent_base::Scalar;
 use cotangent_ir::layout;
-use cotangent_ir::{Atomic, InstData, Op, Path, Step, Ty, Type, Value};
+use cotangent_ir::{Atomic, InstData, Op, Path, Step, Ty, Type, Value, type_group};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as Reg, types};
 
@@ -31,17 +31,32 @@ pub(super) enum Access {
     Each(Vec<Reg>),
 }
 
-/// The memory of a buffer.
+/// The memory of a buffer or of a variable of the group, which is taken to be a buffer: of an array its elements, of anything else
+/// the only one.
 #[derive(Clone, Copy)]
-struct Memory {
+pub(super) struct Memory {
     /// Its address, or that of other memory if the buffer is empty.
     base: Reg,
     /// Its address, if the buffer is not empty.
-    given: Reg,
-    len: Reg,
+    pub given: Reg,
+    pub len: Reg,
     elem: Ty,
     /// The size of an element.
     stride: i64,
+    /// Whether paths begin with an element. All but those of variables that are no arrays do.
+    has_elements: bool,
+}
+
+impl Memory {
+    /// The part of a path that leads into an element, and its indices.
+    fn rest<'p, 'i>(&self, path: &'p Path, indices: &'i [Value]) -> (&'p [Step], &'i [Value]) {
+        match &path.0[..] {
+            steps if !self.has_elements => (steps, indices),
+            [Step::Index, rest @ ..] => (rest, &indices[1..]),
+            [Step::Part(_), rest @ ..] => (rest, indices),
+            [] => unreachable!("the verifier checked the path"),
+        }
+    }
 }
 
 /// An element of a buffer whose index is in a row, not checked yet.
@@ -49,6 +64,11 @@ struct Row {
     first: Reg,
     step: u32,
     scalar: Scalar,
+}
+
+/// The index of the element that a path begins with.
+fn element_index(path: &Path, indices: &[Value]) -> Option<Value> {
+    if let Some(Step::Index) = path.0.first() { indices.first().copied() } else { None }
 }
 
 impl Lanes<'_, '_, '_> {
@@ -69,9 +89,31 @@ impl Lanes<'_, '_, '_> {
         self.copy_repr(to, Repr::Shared(address), ty)
     }
 
-    /// The memory of a buffer.
-    fn buffer(&mut self, handle: Value) -> Result<Memory> {
-        let Type::Buffer(elem, _) = self.body.ty(handle) else { return self.refuse("pointers") };
+    /// The memory of a variable of the group.
+    fn shared(&mut self, handle: Value, inner: Ty) -> Result<Memory> {
+        let Some(Op::Global(global)) = self.body.func.op(handle) else { return self.refuse("pointers") };
+        if !self.body.c.shapes.shape(inner).plain {
+            return self.refuse("values of interface type in memory");
+        }
+        let base = self.body.global_address(*global);
+        let (elem, len, has_elements) = match self.body.c.module.types.get(inner) {
+            Type::Array(elem, len) => (elem, len, true),
+            type_group!(unit | number | composite | handle) => (inner, 1, false),
+        };
+        let stride = self.body.c.shapes.shape(elem).size as i64;
+        let len = self.body.int(types::I64, len.into());
+        Ok(Memory { base, given: base, len, elem, stride, has_elements })
+    }
+
+    /// The memory of a buffer or of a variable of the group.
+    pub(super) fn memory(&mut self, handle: Value) -> Result<Memory> {
+        let elem = match self.body.ty(handle) {
+            Type::Buffer(elem, _) => elem,
+            Type::Ref(inner) => return self.shared(handle, inner),
+            Type::Opaque(_) | type_group!(unit | number | composite) => {
+                unreachable!("the verifier checked the type")
+            }
+        };
         let Leaf::One(number) = self.leaf(handle) else { return self.refuse("handles that vary") };
         let is_known = matches!(self.body.func.op(handle), Some(Op::Global(_)));
         if !is_known && !self.mask.is_full() {
@@ -87,19 +129,24 @@ impl Lanes<'_, '_, '_> {
         let scratch = self.body.arena_address(self.scratch);
         let is_empty = self.body.is_const(len, 0);
         let base = self.body.b.ins().select(is_empty, scratch, given);
-        Ok(Memory { base, given, len, elem, stride })
+        Ok(Memory { base, given, len, elem, stride, has_elements: true })
     }
 
     /// The index of an element: checked, unless it is in a row.
     fn element(
         &mut self,
+        memory: Memory,
         path: &Path,
         indices: &[Value],
-        len: Reg,
     ) -> Result<std::result::Result<Leaf, Row>> {
-        match path.0.first().expect("the verifier checked the path") {
-            Step::Part(number) => {
+        let len = memory.len;
+        match path.0.first().filter(|_| memory.has_elements) {
+            None => Ok(Ok(Leaf::One(self.body.int(types::I64, 0)))),
+            Some(Step::Part(number)) => {
                 let index = self.body.int(types::I64, (*number).into());
+                if self.known(len).is_some_and(|len| *number < len) {
+                    return Ok(Ok(Leaf::One(index)));
+                }
                 let is_outside = self.body.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
                 if !self.mask.is_full() {
                     return self.refuse("fixed elements of buffers in branches");
@@ -107,7 +154,7 @@ impl Lanes<'_, '_, '_> {
                 self.body.stop_if(is_outside, cotangent_ir::Trap::OutOfBounds, Some((index, len)));
                 Ok(Ok(Leaf::One(index)))
             }
-            Step::Index => {
+            Some(Step::Index) => {
                 if let Leaf::Next(first, step) = self.leaf(indices[0]) {
                     let scalar = self.body.scalar_of(indices[0]);
                     Ok(Err(Row { first, step, scalar }))
@@ -221,20 +268,21 @@ impl Lanes<'_, '_, '_> {
 
     pub(super) fn load(&mut self, data: &InstData, path: &Path) -> Result<()> {
         let (handle, indices, result) = (data.operands[0], &data.operands[1..], data.results[0]);
-        self.note_load(handle, indices)?;
-        let Memory { base, given, len, elem, stride } = self.buffer(handle)?;
-        let rest = &indices[usize::from(path.0[0] == Step::Index)..];
-        match self.element(path, indices, len)? {
+        self.note_load(handle, element_index(path, indices))?;
+        let memory = self.memory(handle)?;
+        let Memory { base, given, len, elem, stride, .. } = memory;
+        let (steps, rest) = memory.rest(path, indices);
+        match self.element(memory, path, indices)? {
             Ok(index) => {
                 let access = self.element_access(base, index, stride);
-                let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
+                let (access, ty) = self.walk(access, elem, steps, rest)?;
                 self.load_access(access, ty, result)
             }
             Err(row) => {
                 if self.in_memory(result) {
                     let index = self.checked(indices[0], len)?;
                     let access = self.element_access(base, index, stride);
-                    let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
+                    let (access, ty) = self.walk(access, elem, steps, rest)?;
                     return self.load_access(access, ty, result);
                 }
                 let scalars = self.scalars(self.ty(result))?;
@@ -244,26 +292,22 @@ impl Lanes<'_, '_, '_> {
                 let (is_outside, first) = self.row_outside(&row, len);
                 self.body.b.ins().brif(is_outside, slow, &[], fast, &[]);
                 self.body.b.switch_to_block(slow);
-                self.body.b.set_cold_block(slow);
-                let weight = self.cost.enter_cold();
-                let index = self.checked(indices[0], len)?;
-                match self.fixed_part(elem, &path.0[1..]) {
-                    Some((offset, ty)) => {
-                        let address = self.body.add_const(base, offset);
-                        let regs = self.read_one_by_one(address, index, stride, ty)?;
-                        self.body.jump(end, &regs);
+                self.in_cold(slow, |lanes| {
+                    let index = lanes.checked(indices[0], len)?;
+                    if let Some((offset, ty)) = lanes.fixed_part(elem, steps) {
+                        let address = lanes.body.add_const(base, offset);
+                        let regs = lanes.read_one_by_one(address, index, stride, ty)?;
+                        lanes.body.jump(end, &regs);
+                        return Ok(());
                     }
-                    None => {
-                        let access = self.element_access(base, index, stride);
-                        self.load_part(access, elem, &path.0[1..], rest, end)?;
-                    }
-                }
-                self.cost.leave(weight);
+                    let access = lanes.element_access(base, index, stride);
+                    lanes.load_part(access, elem, steps, rest, end)
+                })?;
                 self.body.b.switch_to_block(fast);
                 let at = self.body.mul_const(first, stride);
                 let address = self.body.b.ins().iadd(given, at);
                 let access = Access::Row(address, stride * i64::from(row.step));
-                self.load_part(access, elem, &path.0[1..], rest, end)?;
+                self.load_part(access, elem, steps, rest, end)?;
                 self.body.b.switch_to_block(end);
                 let given = self.body.b.block_params(end).to_vec();
                 let leaves = given.chunks(PARTS).map(|parts| Leaf::Each(std::array::from_fn(|i| parts[i])));
@@ -361,14 +405,15 @@ impl Lanes<'_, '_, '_> {
 
     pub(super) fn store(&mut self, data: &InstData, path: &Path) -> Result<()> {
         let (handle, value, indices) = (data.operands[0], data.operands[1], &data.operands[2..]);
-        self.note_store(handle, indices)?;
-        let Memory { base, given, len, elem, stride } = self.buffer(handle)?;
-        let rest = &indices[usize::from(path.0[0] == Step::Index)..];
+        self.note_store(handle, element_index(path, indices))?;
+        let memory = self.memory(handle)?;
+        let Memory { base, given, len, elem, stride, .. } = memory;
+        let (steps, rest) = memory.rest(path, indices);
         let leaves = self.stored_leaves(value)?;
-        match self.element(path, indices, len)? {
+        match self.element(memory, path, indices)? {
             Ok(index) => {
                 let access = self.element_access(base, index, stride);
-                let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
+                let (access, ty) = self.walk(access, elem, steps, rest)?;
                 self.write(&access, ty, &leaves)
             }
             Err(row) => {
@@ -377,27 +422,24 @@ impl Lanes<'_, '_, '_> {
                 let (is_outside, first) = self.row_outside(&row, len);
                 self.body.b.ins().brif(is_outside, slow, &[], fast, &[]);
                 self.body.b.switch_to_block(slow);
-                self.body.b.set_cold_block(slow);
-                let weight = self.cost.enter_cold();
-                let index = self.checked(indices[0], len)?;
-                match self.fixed_part(elem, &path.0[1..]) {
-                    Some((offset, ty)) => {
-                        let address = self.body.add_const(base, offset);
-                        self.write_one_by_one(address, index, stride, ty, &leaves)?;
+                self.in_cold(slow, |lanes| {
+                    let index = lanes.checked(indices[0], len)?;
+                    if let Some((offset, ty)) = lanes.fixed_part(elem, steps) {
+                        let address = lanes.body.add_const(base, offset);
+                        lanes.write_one_by_one(address, index, stride, ty, &leaves)?;
+                    } else {
+                        let access = lanes.element_access(base, index, stride);
+                        let (access, ty) = lanes.walk(access, elem, steps, rest)?;
+                        lanes.write(&access, ty, &leaves)?;
                     }
-                    None => {
-                        let access = self.element_access(base, index, stride);
-                        let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
-                        self.write(&access, ty, &leaves)?;
-                    }
-                }
-                self.cost.leave(weight);
-                self.body.b.ins().jump(end, &[]);
+                    lanes.body.b.ins().jump(end, &[]);
+                    Ok(())
+                })?;
                 self.body.b.switch_to_block(fast);
                 let at = self.body.mul_const(first, stride);
                 let address = self.body.b.ins().iadd(given, at);
                 let access = Access::Row(address, stride * i64::from(row.step));
-                let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
+                let (access, ty) = self.walk(access, elem, steps, rest)?;
                 self.write(&access, ty, &leaves)?;
                 self.body.b.ins().jump(end, &[]);
                 self.body.b.switch_to_block(end);
@@ -410,8 +452,9 @@ impl Lanes<'_, '_, '_> {
     fn stored_leaves(&mut self, value: Value) -> Result<Leaves> {
         if !self.in_memory(value) {
             let leaves = self.leaves(value);
-            self.settle(value);
-            return self.canonical_leaves(value, leaves);
+            let leaves = self.canonical_leaves(value, leaves)?;
+            self.settle(&leaves);
+            return Ok(leaves);
         }
         let ty = self.ty(value);
         self.small(ty)?;
@@ -456,8 +499,17 @@ impl Lanes<'_, '_, '_> {
         self.write_whole(access, ty, leaves)?;
         self.body.b.ins().jump(end, &[]);
         self.body.b.switch_to_block(part);
-        self.write_some(access, ty, leaves, active)?;
-        self.body.b.ins().jump(end, &[]);
+        let some = |lanes: &mut Self| {
+            lanes.write_some(access, ty, leaves, active)?;
+            lanes.body.b.ins().jump(end, &[]);
+            Ok(())
+        };
+        // Where the mask is full, a lane is dead.
+        if self.mask.is_full() {
+            self.in_cold(part, some)?
+        } else {
+            some(self)?
+        }
         self.body.b.switch_to_block(end);
         Ok(())
     }
@@ -510,15 +562,16 @@ impl Lanes<'_, '_, '_> {
     pub(super) fn atomic(&mut self, data: &InstData, atomic: &Atomic) -> Result<Leaves> {
         let count = atomic.kind.values();
         let (values, indices) = data.operands[1..].split_at(count);
-        self.note_atomic(data, atomic, indices)?;
-        let Memory { base, len, elem, stride, .. } = self.buffer(data.operands[0])?;
-        let rest = &indices[usize::from(atomic.path.0[0] == Step::Index)..];
-        let index = match self.element(&atomic.path, indices, len)? {
+        self.note_atomic(data, atomic, element_index(&atomic.path, indices))?;
+        let memory = self.memory(data.operands[0])?;
+        let Memory { base, len, elem, stride, .. } = memory;
+        let (steps, rest) = memory.rest(&atomic.path, indices);
+        let index = match self.element(memory, &atomic.path, indices)? {
             Ok(index) => index,
             Err(_) => self.checked(indices[0], len)?,
         };
         let access = self.element_access(base, index, stride);
-        let (access, ty) = self.walk(access, elem, &atomic.path.0[1..], rest)?;
+        let (access, ty) = self.walk(access, elem, steps, rest)?;
         let scalar = self.scalars(self.ty(data.results[0]))?[0];
         if self.scalars(ty)?[0] != scalar {
             return self.refuse("atomic operations on other types than those of the memory");

@@ -91,7 +91,7 @@ impl Lanes<'_, '_, '_> {
 
     // Leaves.
 
-    fn load_vector(&mut self, scalar: Scalar, address: Reg, leaf: u64) -> Vector {
+    pub(super) fn load_vector(&mut self, scalar: Scalar, address: Reg, leaf: u64) -> Vector {
         std::array::from_fn(|part| {
             let offset = (leaf * LEAF_BYTES) as i32 + 16 * part as i32;
             self.body.b.ins().load(native(scalar), MemFlagsData::trusted(), address, offset)
