@@ -22,9 +22,10 @@ impl Program {
     /// # Safety
     /// What the state leads to is there until the call returns, and nobody else uses it meanwhile.
     pub(crate) unsafe fn call(&self, state: *mut State, threads: u32) -> u32 {
-        let lanes = self.run_lanes.filter(|_| threads > 1);
+        let run = if threads > 1 { self.run_lanes } else { self.run };
+        let run = run.expect("`at_once` asks for what is there");
         // SAFETY: both are addresses of functions of this type.
-        let run: Run = unsafe { mem::transmute(lanes.unwrap_or(self.run)) };
+        let run: Run = unsafe { mem::transmute(run) };
         // SAFETY: what the caller promises.
         unsafe { run(state) }
     }

@@ -117,7 +117,7 @@ impl Body<'_, '_, '_> {
         given || !self.shape_of(value).has_float
     }
 
-    /// Makes values from here on come from a new block that takes leaves of these types.
+    /// A new block that takes leaves of these types.
     pub fn block_with(&mut self, types: &[Native]) -> Block {
         let block = self.b.create_block();
         for ty in types {

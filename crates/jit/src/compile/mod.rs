@@ -56,7 +56,8 @@ impl Program {
         self.no_lanes.as_ref()
     }
 
-    /// Compiles an entry point of a valid module.
+    /// Compiles an entry point of a valid module. If lanes run all threads of a group, there is no code for one thread, so no two
+    /// parameters may share memory. With [`LaneChoice::Never`] they may.
     pub fn compile(module: &Module, entry: FuncId, options: Options) -> Result<Program> {
         let func = &module.funcs[entry];
         let refuse = |what: &str| Err(Unsupported { span: func.span, what: what.to_string() });
@@ -73,15 +74,13 @@ impl Program {
             let places = Places::of(module, &module.funcs[*id], &compiler.places);
             compiler.places.insert(*id, places);
         }
-        for id in &order {
-            compiler.declare(*id)?;
-        }
-        compiler.decide_inlining(&order, entry);
-        for id in order.iter().filter(|id| !compiler.inlined.contains(id)).copied().collect::<Vec<_>>() {
-            compiler.define(id)?;
-        }
-        let run = compiler.thunk(entry)?;
         let run_lanes = compiler.lanes_thunk(entry, &order);
+        let is_whole = group_size(info.threads).is_multiple_of(lanes::LANES as u64);
+        let run = match run_lanes {
+            // Lanes run all threads.
+            Some(_) if is_whole => None,
+            Some(_) | None => Some(compiler.scalar_thunk(entry, &order)?),
+        };
         compiler.finish(run, run_lanes, entry, info.threads, &order)
     }
 }
@@ -286,6 +285,18 @@ impl<'m> Compiler<'m> {
         Ok(())
     }
 
+    /// What runs one thread, and all that it calls.
+    fn scalar_thunk(&mut self, entry: FuncId, order: &[FuncId]) -> Result<NativeId> {
+        for id in order {
+            self.declare(*id)?;
+        }
+        self.decide_inlining(order, entry);
+        for id in order.iter().filter(|id| !self.inlined.contains(id)).copied().collect::<Vec<_>>() {
+            self.define(id)?;
+        }
+        self.thunk(entry)
+    }
+
     /// What runs one thread: it sets the variables of the thread and calls the entry point.
     fn thunk(&mut self, entry: FuncId) -> Result<NativeId> {
         let mut signature = self.jit.make_signature();
@@ -351,7 +362,11 @@ impl<'m> Compiler<'m> {
         let frame = frame.map_or(0, |frame| u64::from(frame.frame_to_fp_offset));
         let slots = context.func.sized_stack_slots.values().map(|slot| u64::from(slot.size)).sum();
         self.jit.clear_context(&mut context);
-        (self.context, self.builder) = (context, builder);
+        self.context = context;
+        // A refused function leaves its builder halfway.
+        if made.is_ok() {
+            self.builder = builder;
+        }
         made.map(|()| frame.max(slots) + CALL_BYTES)
     }
 }

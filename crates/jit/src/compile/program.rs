@@ -6,7 +6,7 @@ use crate::state::{Print, Words};
 use crate::stop::Site;
 use crate::texture::TextureOp;
 use crate::turns::WaveOp;
-use crate::{Unsupported, worker};
+use crate::{Unsupported, lanes, worker};
 use cotangent_base::{Map, Span, Symbol};
 use cotangent_ir::{FuncId, Global, GlobalKind, Module, Ty, Type, layout};
 use cotangent_runtime::UnknownType;
@@ -17,8 +17,8 @@ use cranelift_module::FuncId as NativeId;
 pub struct Program {
     /// What holds the code; gone only while it is dropped.
     pub(crate) code: Option<JITModule>,
-    /// Runs one thread.
-    pub(crate) run: *const u8,
+    /// Runs one thread; not there if lanes run all.
+    pub(crate) run: Option<*const u8>,
     pub(crate) name: Symbol,
     /// Runs [`LANES`](crate::lanes::LANES) threads, or is not there.
     pub(crate) run_lanes: Option<*const u8>,
@@ -71,7 +71,7 @@ impl Compiler<'_> {
     /// Makes a program of all functions that were defined.
     pub(super) fn finish(
         mut self,
-        run: NativeId,
+        run: Option<NativeId>,
         run_lanes: Option<NativeId>,
         entry: FuncId,
         threads: [u32; 3],
@@ -84,7 +84,8 @@ impl Compiler<'_> {
             return Err(refuse("groups of more than 4 billion threads"));
         }
         let takes_turns = self.has_barriers || self.has_waves;
-        let side_by_side = if takes_turns { group_size(threads) } else { 1 };
+        let all = group_size(threads) / if run.is_some() { 1 } else { lanes::LANES as u64 };
+        let side_by_side = if takes_turns { all } else { 1 };
         let globals: Vec<GlobalMemory> =
             self.module.globals.keys().map(|g| global_memory(self.module, &self.shapes, g)).collect();
         let of_kind = |kind| move |g: &&GlobalMemory| g.kind == kind;
@@ -102,6 +103,9 @@ impl Compiler<'_> {
         }
         let (all_arena, all_stack) = (arena.max(self.lane_arena), stack.max(self.lane_stack));
         let fit = values(all_arena, all_stack).saturating_add(variables) <= MOST_MEMORY;
+        if run.is_none() && !fit {
+            return Err(refuse("more than 2 GiB of local values"));
+        }
         let run_lanes = run_lanes.filter(|_| fit);
         if run_lanes.is_some() {
             (arena, stack) = (all_arena, all_stack);
@@ -109,7 +113,7 @@ impl Compiler<'_> {
             self.no_lanes = Some(refuse("more than 2 GiB of local values, in lanes"));
         }
         Ok(Program {
-            run: self.jit.get_finalized_function(run),
+            run: run.map(|run| self.jit.get_finalized_function(run)),
             no_lanes: self.no_lanes,
             run_lanes: run_lanes.map(|run| self.jit.get_finalized_function(run)),
             code: Some(self.jit),

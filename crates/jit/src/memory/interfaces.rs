@@ -1,6 +1,5 @@
 //! Values of interface type in memory of the host, which are converted to and from leaves, part by part.
 
-use super::MOST_ELEMENTS;
 use crate::body::{Body, Regs, Storage};
 use crate::compile::Result;
 use crate::shape::Leaf;
@@ -10,6 +9,9 @@ use cotangent_ir::{StructId, Ty, Type, layout};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as Reg, types};
 use smallvec::{SmallVec, smallvec};
+
+/// Arrays of the host with values of interface type in them are copied element by element up to this length.
+const MOST_ELEMENTS: u32 = 64;
 
 impl Body<'_, '_, '_> {
     /// The leaves of what lies in memory of the host.

@@ -15,9 +15,6 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as Reg, types};
 use smallvec::smallvec;
 
-/// Arrays of the host with values of interface type in them are copied element by element up to this length.
-const MOST_ELEMENTS: u32 = 64;
-
 /// A part of memory that an access leads to.
 pub(crate) struct Found {
     pub address: Reg,

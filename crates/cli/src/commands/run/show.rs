@@ -6,8 +6,8 @@ use crate::args::Run;
 use crate::output::{print, write};
 use crate::report::Failure;
 use cotangent::Scalar;
-use cotangent::runtime::image::{shape, to_png};
 use cotangent::runtime::data::Number;
+use cotangent::runtime::image::{shape, to_png};
 use cotangent::runtime::{Params, Tree, data, npy};
 use serde_json::{Map, Value, json};
 
@@ -176,13 +176,13 @@ fn tree_json(tree: Tree) -> Value {
 }
 
 /// A number in JSON, which has no infinities: they and NaN become strings.
-pub fn number(number: data::Number, scalar: Scalar) -> Value {
+pub fn number(number: Number, scalar: Scalar) -> Value {
     match number {
-        data::Number::Int(n) if scalar == Scalar::Bool => json!(n != 0),
-        data::Number::Int(n) if n < 0 => json!(n as i64),
-        data::Number::Int(n) => json!(n as u64),
-        data::Number::Float(x) if x.is_finite() => json!(x),
-        data::Number::Float(x) => json!(x.to_string()),
+        Number::Int(n) if scalar == Scalar::Bool => json!(n != 0),
+        Number::Int(n) if n < 0 => json!(n as i64),
+        Number::Int(n) => json!(n as u64),
+        Number::Float(x) if x.is_finite() => json!(x),
+        Number::Float(x) => json!(x.to_string()),
     }
 }
 
