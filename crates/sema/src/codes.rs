@@ -258,8 +258,8 @@ cotangent_base::codes! {
     E0362 BAD_OPTIONAL = "optional resource";
 
     /// A deferred statement is repeated at every exit of its block: at its end and at each `return`, `break` and `continue` that
-    /// leaves it. Here a function has so many of both that it becomes very large. Leave the block at fewer places, or put the
-    /// deferred statements into a function and defer its call.
+    /// leaves it. Here a function has so many of both, or such long ones, that it becomes very large. Leave the block at fewer
+    /// places, or put the deferred statements into a function and defer its call.
     E0363 DEFERRED_TOO_OFTEN = "deferred statements are repeated too often";
 
     /// From version 2025 of the language on, a generic function cannot be called for the type of an interface value, which is
