@@ -27,11 +27,39 @@ fn interpolation(kind: ModifierKind) -> Option<&'static str> {
     })
 }
 
+/// The word for a modifier that is only for parameters.
+fn direction(kind: ModifierKind) -> Option<&'static str> {
+    Some(match kind {
+        ModifierKind::In => "in",
+        ModifierKind::Out => "out",
+        ModifierKind::InOut => "inout",
+        ModifierKind::Ref => "__ref",
+        ModifierKind::ConstRef => "__constref",
+        _ => return None,
+    })
+}
+
+/// The word for a modifier that is only for functions.
+fn of_function(kind: ModifierKind) -> Option<&'static str> {
+    Some(match kind {
+        ModifierKind::Inline => "inline",
+        ModifierKind::Override => "override",
+        ModifierKind::Prefix => "__prefix",
+        ModifierKind::Postfix => "__postfix",
+        _ => return None,
+    })
+}
+
 /// The word for a modifier that is not allowed on a kind of declaration, which the second word names.
 fn misplaced_word(kind: ModifierKind, decl: &DeclKind, owner: Owner) -> Option<(&'static str, &'static str)> {
-    use ModifierKind::{ColumnMajor, GroupShared, Override, RowMajor, Uniform};
+    use ModifierKind::{
+        ColumnMajor, GroupShared, In, InOut, Out, Override, Postfix, Prefix, RowMajor, Uniform,
+    };
     let is_member = !matches!(owner, Owner::Module);
     match (decl, kind) {
+        (DeclKind::Var(_), In | Out | InOut) if is_member => direction(kind).map(|word| (word, "a field")),
+        (DeclKind::Var(_), Prefix | Postfix) => of_function(kind).map(|word| (word, "a variable")),
+        (DeclKind::Func(_), In | Out | InOut) => direction(kind).map(|word| (word, "a function")),
         (DeclKind::Var(_), Override) => Some(("override", "a variable")),
         (DeclKind::Func(_), GroupShared) => Some(("groupshared", "a function")),
         (DeclKind::Func(_), RowMajor) => Some(("row_major", "a function")),
@@ -84,6 +112,7 @@ impl Checked {
             }
         }
         match decl {
+            DeclKind::Func(func) => self.check_words_of_params(&func.params),
             DeclKind::Var(var) if matches!(owner, Owner::Module) => {
                 self.idle_semantic(var.semantic, "a global variable");
             }
@@ -95,6 +124,22 @@ impl Checked {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Reports words before parameters that are for other declarations, and warns of those that do nothing yet.
+    fn check_words_of_params(&mut self, params: &[ast::Param]) {
+        for modifier in params.iter().flat_map(|param| &param.modifiers) {
+            match (modifier.kind, of_function(modifier.kind)) {
+                (_, Some(word)) => {
+                    let message = format!("`{word}` is not allowed on a parameter");
+                    self.diagnostics
+                        .push(Diagnostic::new(codes::MISPLACED, modifier.span, message).help("remove it"));
+                }
+                (ModifierKind::Idle(word), None) => self.warn_without_effect(word, modifier.span),
+                (ModifierKind::Volatile, None) => self.warn_without_effect("volatile", modifier.span),
+                _ => {}
+            }
         }
     }
 
@@ -111,8 +156,8 @@ impl Checked {
         for modifier in &decl.modifiers {
             let word = match modifier.kind {
                 ModifierKind::Uniform => "uniform",
-                ModifierKind::GloballyCoherent => "globallycoherent",
-                other => match interpolation(other) {
+                ModifierKind::Idle(word) => word,
+                other => match interpolation(other).or(direction(other)).or(of_function(other)) {
                     Some(word) => word,
                     None => continue,
                 },
