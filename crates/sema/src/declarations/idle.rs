@@ -172,7 +172,11 @@ impl Checked {
         let FuncSource::Func(decl) = &info.source else { return };
         let decl = decl.clone();
         let attributes = &info.prefix.attributes;
-        if attrs::has(attributes, "shader") || attrs::has(attributes, "numthreads") {
+        let is_kernel = attrs::has(attributes, "numthreads");
+        if attrs::has(attributes, "shader") || is_kernel {
+            if is_kernel {
+                self.check_thread_index(&decl.params);
+            }
             return;
         }
         let on = match info.owner {
@@ -185,6 +189,28 @@ impl Checked {
         self.idle_semantic(decl.semantic, on);
         for param in &decl.params {
             self.idle_semantic(param.semantic, on);
+        }
+    }
+
+    /// Warns of a parameter of a compute shader that looks like the number of the thread, if no parameter is one.
+    fn check_thread_index(&mut self, params: &[ast::Param]) {
+        if params.iter().any(|param| param.semantic.is_some()) {
+            return;
+        }
+        let is_index = |param: &&ast::Param| {
+            let is_plain = param.modifiers.is_empty() && param.default.is_none();
+            is_plain
+                && matches!(&param.ty.kind, ast::ExprKind::Name(name) if ["uint3", "int3"].contains(&name.as_str()))
+        };
+        if let Some(param) = params.iter().find(is_index)
+            && let Some(name) = param.name
+        {
+            let message = format!("`{}` has no semantic, so the host sets it for all threads", name.name);
+            let help = format!(
+                "write `{} : SV_DispatchThreadID` for the number of the thread, otherwise `uniform` before it",
+                name.name
+            );
+            self.diagnostics.push(Diagnostic::new(codes::NO_THREAD_INDEX, name.span, message).help(help));
         }
     }
 
