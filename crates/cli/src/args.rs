@@ -108,7 +108,8 @@ pub struct Given {
     /// arguments.
     #[arg(long, value_name = "NAME=TYPE,..")]
     pub specialize: Vec<String>,
-    /// Define a `type_param`, an `extern struct` or an `extern static const`.
+    /// Define a `type_param`, an `extern struct` or an `extern static const`, or the length of an array of resources without
+    /// one.
     #[arg(long, value_name = "NAME=TYPE")]
     pub specialize_global: Vec<String>,
     /// Set the type of a shader parameter of interface type.

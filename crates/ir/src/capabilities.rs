@@ -168,14 +168,14 @@ features! {
     /// Textures and samplers in variables, and resources in the elements of buffers.
     ResourceValue => native("textures in variables, resources in elements of buffers", [No; 5]),
     /// Arrays of resources whose length nobody says. Lowering refuses them.
-    OpenArray => ("arrays of resources without a length", [By("E0720"); 7]),
+    OpenArray => ("arrays of resources without a length", [By("a length on the command line"); 7]),
     /// Handles of resources. Lowering refuses them.
     Handle => native("descriptor handles", [By("E0720"); 5]),
     /// Constants in memory for textures. Lowering refuses them.
     TextureBuffer => native("`TextureBuffer`", [Yes, Yes, Yes, By("E0720"), By("E0720")]),
     /// What is checked and never made. Lowering refuses it.
     Checked => (
-        "ray tracing, mesh shaders, subpass inputs, descriptor heaps, `CoopVec`, multisampled and rasterizer-ordered textures, arrays of cubes",
+        "ray tracing, mesh shaders, subpass inputs, descriptor heaps, products of `CoopVec`, multisampled, sparse and rasterizer-ordered textures, sampler feedback, arrays of cubes, gathers that compare",
         [By("E0737"); 7],
     ),
     /// Values of interface type in memory that the host sees.

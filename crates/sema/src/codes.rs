@@ -332,6 +332,16 @@ cotangent_base::codes! {
     /// act on it yet. Semantics count for entry points, their parameters, and the fields of structures that they pass.
     W0318 IDLE_WORD = "attribute, modifier or semantic has no effect";
 
+    /// No parameter of a compute shader has a semantic, so the host sets all of them, and each thread does the same. A vector of
+    /// integers is usually meant to be the number of the thread.
+    ///
+    /// ```text
+    /// [numthreads(64, 1, 1)] void main(uint3 id) { .. }
+    /// ```
+    ///
+    /// Write `uint3 id : SV_DispatchThreadID`, or `uniform uint3 id` if the host sets it.
+    W0319 NO_THREAD_INDEX = "parameter that may be meant as the number of the thread";
+
     /// The value is computed and not used.
     W0303 NO_EFFECT = "statement has no effect";
 }

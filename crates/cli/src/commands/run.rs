@@ -8,7 +8,7 @@ pub use show::{list, number};
 pub use stages::groups;
 
 use super::INTERPRETED;
-use super::set::{set_all, split_constants};
+use super::set::{lengths, set_all, split_constants};
 use crate::args::{Backend, Format, LaneChoice, Run, RunTarget};
 use crate::output::print;
 use crate::report::{Failure, finish, note, show_one, tell, trapped};
@@ -47,8 +47,10 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         }
     }
     let session = Session::new(loader.clone());
-    let (constants, sets) = split_constants(&args.set, &session.program(&request).constants());
-    request.settings.extend(constants);
+    let program = session.program(&request);
+    let (constants, sets) = split_constants(&args.set, &program.constants());
+    let lengths = lengths(&sets, &program.open_arrays(), &request.settings);
+    request.settings.extend(constants.into_iter().chain(lengths));
     let program = session.program(&request);
     let lowered = finish(program.compile(Roots::Entries(roots)), args.format)?;
     let sources = program.sources();
