@@ -230,11 +230,12 @@ impl<'a> Accessors<'a> {
             b.emit(Op::Return, &[], &[]);
             module.add_func(func)
         };
-        let op = match data.op {
-            Op::Barrier(barrier) if shadows.leave_the_group() => {
-                Op::Barrier(Barrier { memory: Memory::All, ..barrier })
-            }
-            _ => data.op.clone(),
+        let op = if let Op::Barrier(barrier) = data.op
+            && shadows.leave_the_group()
+        {
+            Op::Barrier(Barrier { memory: Memory::All, ..barrier })
+        } else {
+            data.op.clone()
         };
         let derivative = wait(module, "wait.derivative", op);
         let func = wait(module, "wait", data.op.clone());

@@ -9,7 +9,7 @@
 //! A [`Symbol`] stands for a number that is not known but equal wherever it has the same name. Equal operations on equal operands
 //! have one name.
 
-use cotangent_base::{Map, Scalar};
+use cotangent_base::{Map, Scalar, Set};
 use cotangent_ir::eval::Eval;
 use cotangent_ir::{Const, Global, Math, Path};
 use std::rc::Rc;
@@ -54,6 +54,8 @@ pub(super) struct Symbols {
     names: Map<Name, Symbol>,
     /// What each is a multiple of.
     multiples: Vec<i64>,
+    /// Those that data choose, in each thread for itself.
+    data: Set<Symbol>,
     /// The symbols that are others, multiplied.
     scaled: Map<Symbol, (Symbol, i64)>,
     fresh: u32,
@@ -68,6 +70,20 @@ impl Symbols {
             self.multiples.push(multiple.unsigned_abs().min(i64::MAX as u64) as i64);
         }
         Lane::Moved(symbol, 0)
+    }
+
+    /// The symbol of that name, for what each thread reads at an index of its own.
+    pub fn chosen(&mut self, name: Name) -> Lane {
+        let lane = self.named(name, 1);
+        if let Lane::Moved(symbol, _) = lane {
+            self.data.insert(symbol);
+        }
+        lane
+    }
+
+    /// Whether data choose a number.
+    pub fn is_data(&self, lane: Lane) -> bool {
+        matches!(lane, Lane::Moved(symbol, _) if self.data.contains(&symbol))
     }
 
     /// A new one.
@@ -107,7 +123,14 @@ impl Symbols {
             return Lane::Unknown;
         }
         let whole = if scalar.is_int() { self.whole(math, operands) } else { None };
-        whole.unwrap_or_else(|| self.named(Name::Math(math, operands.to_vec()), 1))
+        whole.unwrap_or_else(|| {
+            let name = Name::Math(math, operands.to_vec());
+            if operands.iter().any(|lane| self.is_data(*lane)) {
+                self.chosen(name)
+            } else {
+                self.named(name, 1)
+            }
+        })
     }
 
     /// An operation on integers of which one is a symbol.

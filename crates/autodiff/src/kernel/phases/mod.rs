@@ -17,13 +17,16 @@ mod loops;
 mod values;
 mod walk;
 
-use super::accesses::{Accesses, holds_floats};
+use super::accesses::{Accesses, holds_floats, memory};
 use super::samples::texture_of;
 use crate::codes;
 use clash::{Clash, Kind};
 use cotangent_base::{Diagnostic, Diagnostics, Set, Span};
-use cotangent_ir::{FuncId, Global, GlobalKind, Module, Type};
+use cotangent_ir::{Func, FuncId, Global, GlobalKind, Module, Op, Type, Value};
 use walk::Found;
+
+/// How many operations an index is followed through.
+const DEPTH: usize = 32;
 
 /// Reports what threads of a group do to the elements of others. Gives the buffers and textures of which each thread has its own.
 pub(super) fn phases(
@@ -34,8 +37,8 @@ pub(super) fn phases(
 ) -> Set<Global> {
     let is_watched = |global: &Global| {
         let done = accesses.done_to(*global).unwrap_or_default();
-        let is_touched = done.read || is_shared(module, *global);
-        is_touched && done.written && has_floats(module, *global)
+        let is_touched = || done.read || is_shared(module, *global) || is_scattered(module, *global);
+        done.written && has_floats(module, *global) && is_touched()
     };
     let watched: Set<Global> = module.globals.keys().filter(is_watched).collect();
     if watched.is_empty() {
@@ -47,7 +50,8 @@ pub(super) fn phases(
     let mut apart = if done.is_complete { done.apart } else { Set::default() };
     for found in &done.found {
         apart.remove(&found.first.memory);
-        told.tell(found);
+        let done = accesses.done_to(found.first.memory).unwrap_or_default();
+        told.tell(found, !done.read && found.by_data);
     }
     if !done.is_complete {
         let shared = watched.iter().filter(|global| is_shared(module, **global));
@@ -58,6 +62,28 @@ pub(super) fn phases(
 
 fn is_shared(module: &Module, global: Global) -> bool {
     module.globals[global].kind == GlobalKind::Shared
+}
+
+/// Whether something is stored to a buffer at an index that is more than numbers of threads and of loops: data may have chosen it.
+fn is_scattered(module: &Module, global: Global) -> bool {
+    module.funcs.values().any(|func| {
+        func.all_insts().into_iter().any(|inst| {
+            let data = &func.insts[inst];
+            matches!(data.op, Op::Store(_))
+                && memory(func, inst) == Some(global)
+                && data.operands.get(2).is_some_and(|index| !is_counted(func, *index, DEPTH))
+        })
+    })
+}
+
+/// Whether a number is computed from arguments and constants.
+fn is_counted(func: &Func, value: Value, depth: usize) -> bool {
+    let Some(data) = func.def(value) else { return true };
+    let is_arithmetic = matches!(data.op, Op::Math(_) | Op::Convert | Op::Bitcast | Op::Const(_));
+    let is_part = matches!(data.op, Op::Extract(_) | Op::Swizzle(_) | Op::Pack | Op::Global(_));
+    (is_arithmetic || is_part || data.op.is_loop())
+        && depth > 0
+        && data.operands.iter().all(|operand| is_counted(func, *operand, depth - 1))
 }
 
 /// Whether memory that other threads see holds floats.
@@ -79,14 +105,17 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    fn tell(&mut self, Found { first, second, clash }: &Found) {
+    /// Reports a clash. Of buffers and textures, perhaps only those that are `scattered`: what is read and written is reported elsewhere.
+    fn tell(&mut self, Found { first, second, clash, .. }: &Found, scattered: bool) {
         // It is reported at the read, or else at the later write.
         let (at, other) = if first.kind == Kind::Read { (first, second) } else { (second, first) };
         let is_error = *clash == Clash::Always;
-        // What may be is worth one warning for each variable. Those of buffers are elsewhere.
+        // What may be is worth one warning for each variable.
         let is_known = self.diagnostics.iter().any(|known| known.primary.span == at.span)
             || !self.seen.insert((Some(at.span), at.memory))
-            || !is_error && (self.seen.contains(&(None, at.memory)) || !is_shared(self.module, at.memory));
+            || !is_error
+                && (self.seen.contains(&(None, at.memory))
+                    || !scattered && !is_shared(self.module, at.memory));
         self.seen.insert((None, at.memory));
         if is_known {
             return;
@@ -101,12 +130,12 @@ impl Told<'_> {
                     "a thread {does} an element of `{name}` that another thread writes, without a barrier between"
                 ),
             ),
-            (false, true) => (
-                codes::KERNEL_SHARES,
-                format!(
-                    "cannot determine whether several threads write one element of `{name}` between two barriers"
-                ),
-            ),
+            (false, true) => {
+                let when = if scattered { "" } else { " between two barriers" };
+                let message =
+                    format!("cannot determine whether several threads write one element of `{name}`{when}");
+                (codes::KERNEL_SHARES, message)
+            }
             (false, false) => (
                 codes::KERNEL_SHARES,
                 format!(

@@ -34,7 +34,8 @@ impl Walk<'_> {
                 if lanes.contains(&Lane::Unknown) {
                     return Lane::Unknown;
                 }
-                symbols.named(Name::Loaded(global, path.clone(), lanes.to_vec(), number), 1)
+                let name = Name::Loaded(global, path.clone(), lanes.to_vec(), number);
+                if is_whole { symbols.named(name, 1) } else { symbols.chosen(name) }
             })
         })
     }
@@ -170,7 +171,7 @@ impl Walk<'_> {
                     Lane::Moved(s, x) if from.is_int() && to.is_int() => Lane::Moved(s, x),
                     Lane::Unknown => Lane::Unknown,
                     lane if is_bits => symbols.named(Name::Select(vec![lane]), 1),
-                    lane => symbols.named(Name::Convert(to, lane), 1),
+                    lane @ (Lane::Known(_) | Lane::Moved(..)) => symbols.named(Name::Convert(to, lane), 1),
                 })
             });
         }

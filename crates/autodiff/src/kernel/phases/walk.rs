@@ -23,6 +23,8 @@ pub(super) struct Found {
     pub first: Access,
     pub second: Access,
     pub clash: Clash,
+    /// Whether data choose the element.
+    pub by_data: bool,
 }
 
 /// What an entry point does to memory.
@@ -396,6 +398,12 @@ impl Walk<'_> {
         frame.known.insert(result, known);
     }
 
+    /// Whether data choose the element that an access is about.
+    fn is_by_data(&self, access: &Access) -> bool {
+        let threads = 0..self.threads;
+        access.path.iter().any(|lanes| threads.clone().any(|thread| self.symbols.is_data(lanes.at(thread))))
+    }
+
     /// Keeps of the steps that tell groups apart those that do so in this access: multiples of the number of the group, plus less.
     fn own(&mut self, access: &Access) {
         let is_own = |lanes: &Lanes, axis: usize| {
@@ -452,10 +460,12 @@ impl Walk<'_> {
     /// Notes an access, and compares it with those since the last barrier.
     fn access(&mut self, frame: &Frame<'_>, data: &InstData, global: Global, mask: &Mask) {
         let Some(path) = self.path(frame, data) else { return };
-        let stored = match data.op {
-            Op::Store(_) => Some(data.operands[1]),
-            Op::StoreTexel => Some(data.operands[2]),
-            _ => None,
+        let stored = if let Op::Store(_) = data.op {
+            Some(data.operands[1])
+        } else if let Op::StoreTexel = data.op {
+            Some(data.operands[2])
+        } else {
+            None
         };
         let kind = match (&data.op, stored) {
             (Op::Load(_) | Op::Texel, _) => Kind::Read,
@@ -483,12 +493,19 @@ impl Walk<'_> {
             let most = if number < self.awaited { Clash::Perhaps } else { Clash::Always };
             let clash = other.clash(&access, &self.symbols).min(most);
             if clash != Clash::Never {
-                self.found.push(Found { first: (**other).clone(), second: access.clone(), clash });
+                let first = (**other).clone();
+                self.found.push(Found {
+                    first,
+                    second: access.clone(),
+                    clash,
+                    by_data: self.is_by_data(&access),
+                });
             }
         }
         let own = access.clash(&access, &self.symbols);
         if own != Clash::Never {
-            self.found.push(Found { first: access.clone(), second: access.clone(), clash: own });
+            let (first, second) = (access.clone(), access.clone());
+            self.found.push(Found { first, second, clash: own, by_data: self.is_by_data(&access) });
         }
         self.phase.push(Rc::new(access));
     }
