@@ -38,7 +38,8 @@ cotangent_base::codes! {
 
     /// The backward pass runs a loop in reverse. Every iteration needs values that the forward pass computed in that iteration.
     /// They are stored in an array, so the compiler must know the largest iteration count. It infers the count of loops that
-    /// count to a constant, and of many others.
+    /// count to a constant, and of many others. On the CPU, other loops are cut into segments that run again. Shaders and CUDA need a
+    /// bound, and so does a loop that must not run twice, since it writes memory for example.
     ///
     /// Write `[MaxIters(n)]` before the loop. A loop that exceeds it stops the program. Or write `[Checkpoint(log)]`: then the
     /// backward pass runs parts of the loop again, and needs no bound.

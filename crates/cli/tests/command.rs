@@ -363,7 +363,7 @@ fn what_no_memory_would_hold_is_refused_before_it_is_tried() {
     let program = "[Differentiable]\nfloat f(float x, int n)\n{\n    [MaxIters(1000000000)]\n    for (int i = 0; i < n; i++)\n\
                            x = x * sin(x);\n    return x;\n}\n";
     let file = folder.file("large.slang", program);
-    let output = run("grad", &file, "--fn f --at 'x=1, n=3'");
+    let output = run("compile", &file, "--target wgsl --derivative f:bwd");
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(
         said(&output).contains("E0613") && said(&output).contains("large.slang:4:5"),

@@ -265,6 +265,7 @@ impl Emitter<'_> {
         let prelude = self.options.language.prelude(Uses {
             turns: self.takes_turns(),
             recursion: !self.recursive.is_empty(),
+            rooms: body.contains("ct::Room<"),
             waves: !self.waving.is_empty(),
             textures: self.has_textures,
             casts: !self.closure(&order, |op| matches!(op, Op::Pointer)).is_empty(),
