@@ -108,7 +108,8 @@ pub struct Given {
     /// arguments.
     #[arg(long, value_name = "NAME=TYPE,..")]
     pub specialize: Vec<String>,
-    /// Define a `type_param`, an `extern struct` or an `extern static const`.
+    /// Define a `type_param`, an `extern struct` or an `extern static const`, or the length of an array of resources without
+    /// one.
     #[arg(long, value_name = "NAME=TYPE")]
     pub specialize_global: Vec<String>,
     /// Set the type of a shader parameter of interface type.
@@ -227,8 +228,12 @@ pub struct DerivativeOf {
     pub along_x: bool,
     /// With `--derivative` of an entry point: add gradients in an order that is always the same. Each thread has a copy of the
     /// gradients, which the host adds up; groups lie along x only.
-    #[arg(long, requires = "derivative")]
+    #[arg(long, requires = "derivative", conflicts_with = "wave_sums")]
     pub deterministic: bool,
+    /// With `--derivative` of an entry point: where all lanes of a wave add to one element of a gradient, add up what they add and let
+    /// one of them add the sum. The device must have arithmetic on waves. CUDA does so without the flag.
+    #[arg(long, requires = "derivative")]
+    pub wave_sums: bool,
 }
 
 #[derive(Args, Debug)]

@@ -13,6 +13,7 @@ use crate::names::Names;
 use crate::wave::Open;
 use crate::{Emitter, Language, Result, lines};
 use cotangent_base::{EntityMap, Map, Set, Span};
+use cotangent_ir::layout::layout;
 use cotangent_ir::{Func, FuncId, Inst, Op, Region, Value, ValueDef};
 use cotangent_passes::bounds::Bounds;
 use cotangent_passes::place::{Places, Slot};
@@ -20,6 +21,9 @@ use std::ops::Range;
 
 /// An expression of this length gets a name.
 const LONG: usize = 90;
+
+/// Variables of more bytes than this are not on the stack of the host.
+const LARGE: u32 = 16 << 10;
 
 /// So many expressions of a region are kept back at a time.
 const MOST_PENDING: usize = 64;
@@ -387,12 +391,20 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    /// Declares a slot without a value, unless it has been.
+    /// Declares a slot without a value, unless it has been. On the host, what is large does not go on the stack.
     pub fn declare(&mut self, slot: Slot) {
-        if self.declared.insert(slot) {
-            let ty = self.e.ty(self.func.ty(self.places.members(slot)[0]));
-            let line = format!("{ty} {};", self.slot_names[slot]);
-            self.line(&line);
+        if !self.declared.insert(slot) {
+            return;
+        }
+        let ty = self.func.ty(self.places.members(slot)[0]);
+        let size = layout(&self.e.module.types, ty).map_or(0, |layout| layout.size);
+        let (ty, name) = (self.e.ty(ty), self.slot_names[slot].clone());
+        if size > LARGE && self.e.options.language == Language::Cpp {
+            let room = self.names.fresh("room");
+            self.line(&format!("ct::Room<{ty}> {room};"));
+            self.line(&format!("{ty}& {name} = *{room};"));
+        } else {
+            self.line(&format!("{ty} {name};"));
         }
     }
 

@@ -480,13 +480,15 @@ enum Change {
     },
 }
 
-/// How many elements the arrays of a variable have.
+/// How many elements the arrays of a variable or uniform have.
 pub(crate) fn variable_elements(module: &Module, data: &GlobalData) -> u64 {
-    let ty = module.types.get(data.ty);
-    if let (GlobalKind::Static(_) | GlobalKind::Shared, Type::Ref(inner)) = (&data.kind, ty) {
-        return array_elements(&module.types, inner);
+    match (&data.kind, module.types.get(data.ty)) {
+        (GlobalKind::Static(_) | GlobalKind::Shared, Type::Ref(inner)) => {
+            array_elements(&module.types, inner)
+        }
+        (GlobalKind::Param, _) => array_elements(&module.types, data.ty),
+        (GlobalKind::Static(_) | GlobalKind::Shared, _) => 0,
     }
-    0
 }
 
 /// The source of what a frame is about.

@@ -25,22 +25,25 @@
 //!
 //! Values that are always available (constants, globals, loop counters) have no node. Parameters have a weight like other
 //! values, because the caller must provide them: a loop that calls `update(a, i)` should not store the whole array `a` per
-//! iteration. Parameters are free only if the user is the caller, or if the argument costs the caller nothing.
+//! iteration. Parameters are free only if the user is the caller, or if the argument costs the caller nothing. A flag that ends a
+//! loop weighs one byte for the whole loop ([`leaving`]).
 
 pub mod induction;
+mod leaving;
 pub mod nest;
 mod plan;
 mod recipe;
 pub mod work;
 
-pub use plan::{Field, Plan, Source};
+pub use leaving::Leaving;
+pub use plan::{Field, Plan, Refusal, Source};
 pub use recipe::Recipe;
 
 use crate::kind::{Kind, kind};
 use crate::linearize::Linearized;
 use crate::mincut::{INFINITE, Network, Node, SINK, SOURCE};
 use crate::prepare::Induction;
-use cotangent_base::{Diagnostic, EntitySet, Map};
+use cotangent_base::{EntitySet, Map};
 use cotangent_ir::layout::layout;
 use cotangent_ir::{FuncId, InputMask, Inst, Module, Prefer, Region, Ty, Value, ValueDef};
 use nest::Nest;
@@ -112,12 +115,13 @@ impl<'a> Input<'a> {
 }
 
 /// Decides, for everything the linear part of the function needs, where it comes from.
-pub fn checkpoint(input: &Input<'_>) -> Result<Plan, Box<Diagnostic>> {
+pub fn checkpoint(input: &Input<'_>) -> Result<Plan, Refusal> {
     let nest = Nest::of(&input.linearized.func);
+    let leaving = leaving::leaving(&input.linearized.func, &nest);
     let reads = reads(input);
     let mut graph = Graph {
         input,
-        recipes: Recipes { input, nest: &nest },
+        recipes: Recipes { input, nest: &nest, leaving: &leaving },
         nodes: Map::default(),
         open: Vec::new(),
         net: Network::default(),
@@ -126,13 +130,13 @@ pub fn checkpoint(input: &Input<'_>) -> Result<Plan, Box<Diagnostic>> {
     let Graph { nodes, net, .. } = graph;
     let cut = net.cut();
     if cut.cost >= INFINITE {
-        return Err(plan::not_storable(input));
+        return Err(Refusal { diagnostic: plan::not_storable(input), too_long: None });
     }
     let is_stored = |residual: Residual| {
         let (into, out) = nodes[&residual];
         cut.is_near_source(into) && !cut.is_near_source(out)
     };
-    plan::plan(input, &nest, &reads, is_stored)
+    plan::plan(Recipes { input, nest: &nest, leaving: &leaving }, &reads, is_stored)
 }
 
 /// What the linear operations read, in program order and perhaps more than once.
@@ -244,7 +248,7 @@ impl Graph<'_, '_> {
                 .map_or(0, |l| u64::from(l.size) * PARAMETER_BYTE * self.input.price);
         }
         let Some(layout) = layout else { return INFINITE };
-        let region = self.recipes.region(residual);
+        let region = self.recipes.home(residual);
         if self.prefers(residual) == Prefer::Recompute || self.recipes.in_unbounded_loop(region) {
             return UNWANTED;
         }

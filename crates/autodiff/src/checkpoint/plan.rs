@@ -1,6 +1,7 @@
 //! The plan: for each residual, whether it is stored, recomputed or taken from the caller.
 
-use super::nest::{Nest, loop_bound};
+use super::leaving::Leaving;
+use super::nest::loop_bound;
 use super::recipe::Recipes;
 use super::{Input, Recipe, Residual};
 use crate::codes;
@@ -31,6 +32,8 @@ pub struct Field {
     pub ty: Ty,
     /// The loops around what it holds, outermost first, and how many iterations each has room for.
     pub loops: Vec<(Inst, u32)>,
+    /// If it holds a flag of the last iteration only, the loop that the flag ends.
+    pub leaving: Option<Leaving>,
 }
 
 /// Where the linear part gets everything from.
@@ -44,17 +47,25 @@ pub struct Plan {
     pub needed: InputMask,
 }
 
+/// Why there is no plan.
+#[derive(Debug)]
+pub struct Refusal {
+    /// What to report.
+    pub diagnostic: Box<Diagnostic>,
+    /// The loop that would store too much, or nobody knows how much. In segments it would store less.
+    pub too_long: Option<Inst>,
+}
+
 /// The most that a context may take on account of loops.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Turns the cut into a plan: what is needed, found by walking from what is read.
 pub fn plan(
-    input: &Input<'_>,
-    nest: &Nest,
+    recipes: Recipes<'_, '_>,
     reads: &[Residual],
     is_stored: impl Fn(Residual) -> bool,
-) -> Result<Plan, Box<Diagnostic>> {
-    let recipes = Recipes { input, nest };
+) -> Result<Plan, Refusal> {
+    let input = recipes.input;
     let mut planner = Planner { input, recipes, plan: Plan::default(), stored: Vec::new() };
     planner.plan.needed = InputMask::filled(false, input.free.len());
     let mut open: Vec<Residual> = reads.to_vec();
@@ -110,7 +121,7 @@ impl Planner<'_, '_> {
     }
 
     /// Gives each stored residual its field: the most strictly aligned first, so that nothing is lost between them.
-    fn lay_out(&mut self) -> Result<(), Box<Diagnostic>> {
+    fn lay_out(&mut self) -> Result<(), Refusal> {
         let position = |r: &Residual| match *r {
             Residual::Value(value) => (0, value.index()),
             Residual::Trips(inst) => (1, inst.index()),
@@ -129,19 +140,20 @@ impl Planner<'_, '_> {
             let name = unique(&mut names, self.name(residual));
             let ty = self.recipes.ty(residual);
             bytes = self.check_room(residual, &loops, bytes)?;
-            self.plan.fields.push(Field { residual, name, ty, loops });
+            self.plan.fields.push(Field {
+                residual,
+                name,
+                ty,
+                loops,
+                leaving: self.recipes.leaving(residual),
+            });
             self.plan.sources.insert(residual, Source::Kept(number));
         }
         Ok(())
     }
 
     /// The size of a context of `before` bytes and a field for `residual`. Refuses what no memory would hold.
-    fn check_room(
-        &self,
-        residual: Residual,
-        loops: &[(Inst, u32)],
-        before: u64,
-    ) -> Result<u64, Box<Diagnostic>> {
+    fn check_room(&self, residual: Residual, loops: &[(Inst, u32)], before: u64) -> Result<u64, Refusal> {
         let once = layout(&self.input.module.types, self.recipes.ty(residual)).map_or(0, |l| l.size.into());
         let all =
             loops.iter().fold(once, |bytes: u64, (_, iterations)| bytes.saturating_mul((*iterations).into()));
@@ -157,32 +169,35 @@ impl Planner<'_, '_> {
         )
         .here(format!("it would store {bytes} bytes"))
         .help("write `[Checkpoint(log)]` before the loop, or give it a smaller bound with `[MaxIters(..)]`");
-        Err(Box::new(match self.span(residual) {
-            at if at.is_none() || at == span => diagnostic,
-            at => diagnostic.label(at, "this value is stored in every iteration"),
-        }))
+        Err(self.refuse(*outermost, residual, diagnostic))
     }
 
     /// The loops around a residual with their bounds. A loop without a bound is reported here.
-    fn rooms(&self, residual: Residual) -> Result<Vec<(Inst, u32)>, Box<Diagnostic>> {
+    fn rooms(&self, residual: Residual) -> Result<Vec<(Inst, u32)>, Refusal> {
         let func = &self.input.linearized.func;
-        let loops = self.recipes.nest.loops(func, self.recipes.region(residual));
+        let loops = self.recipes.nest.loops(func, self.recipes.home(residual));
         let room = |l: Inst| loop_bound(func, l).map(|n| (l, n)).ok_or_else(|| self.no_bound(l, residual));
         loops.into_iter().map(room).collect()
     }
 
-    fn no_bound(&self, unbounded: Inst, residual: Residual) -> Box<Diagnostic> {
-        let func = &self.input.linearized.func;
-        let span = func.insts[unbounded].span;
+    fn no_bound(&self, unbounded: Inst, residual: Residual) -> Refusal {
+        let span = self.input.linearized.func.insts[unbounded].span;
         let diagnostic =
             Diagnostic::new(codes::NO_BOUND, span, "the backward pass needs a bound for this loop")
                 .here("cannot determine the iteration count")
                 .note("the backward pass stores a value per iteration, so it must know the largest count")
                 .help("write `[MaxIters(64)]` before the loop, with a constant bound that it never exceeds, or `[Checkpoint(log)]`, which needs no bound");
-        Box::new(match self.span(residual) {
+        self.refuse(unbounded, residual, diagnostic)
+    }
+
+    /// Refuses a loop for the sake of a residual in it.
+    fn refuse(&self, too_long: Inst, residual: Residual, diagnostic: Diagnostic) -> Refusal {
+        let span = self.input.linearized.func.insts[too_long].span;
+        let diagnostic = Box::new(match self.span(residual) {
             at if at.is_none() || at == span => diagnostic,
             at => diagnostic.label(at, "this value is stored in every iteration"),
-        })
+        });
+        Refusal { diagnostic, too_long: Some(too_long) }
     }
 
     fn span(&self, residual: Residual) -> Span {

@@ -35,7 +35,9 @@ pub(super) fn fold_factors(module: &Module, linearized: &mut Linearized, plan: &
     let mut readers: EntityMap<Value, u32> = EntityMap::filled(0, linearized.func.values.len());
     for inst in linearized.func.all_insts() {
         let data = &linearized.func.insts[inst];
-        if data.op.is_exit() || data.results.iter().any(|result| linearized.lin.contains(*result)) {
+        // The derivative of a function that only writes memory is linear and has no result.
+        let mut values = data.results.iter().chain(&data.operands);
+        if data.op.is_exit() || values.any(|value| linearized.lin.contains(*value)) {
             data.operands.iter().for_each(|operand| readers[*operand] += 1);
         }
     }

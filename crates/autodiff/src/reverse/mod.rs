@@ -46,6 +46,7 @@ use crate::checkpoint::Callee;
 use crate::checkpoint::work::Works;
 use crate::codes;
 use crate::driver::{Context, Reported};
+use crate::report::Why;
 use crate::stages::EXTRACT;
 use crate::transpose::reach::Reach;
 use crate::transpose::{Seeds, roles};
@@ -111,8 +112,8 @@ struct Recursive {
 
 /// What is known of a field of a context, beyond its type.
 pub(crate) struct Kept {
-    /// Whether it is the trip count of a loop.
-    pub is_trip_count: bool,
+    /// Why it is stored, where the primal half does not show it.
+    pub why: Option<Why>,
     /// The type of what it holds, per iteration.
     pub each: Ty,
     /// The loops around what it holds, outermost first, and how many iterations each has room for.

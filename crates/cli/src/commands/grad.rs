@@ -50,6 +50,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     }
     evaluator.enumerators = program.enumerators();
     evaluator.set_point(&args.at)?;
+    Evaluator::check_room(&params)?;
     evaluator.set_params(&params);
     evaluator.compile(cotangent::compiled(&lowered), params);
     let wrt = |name: &str| args.wrt.is_empty() || args.wrt.iter().any(|w| w == name);

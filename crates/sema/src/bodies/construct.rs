@@ -103,11 +103,19 @@ impl BodyCx<'_> {
                 let cut = Expr::new(ExprKind::Truncate(value.into()), small, span);
                 return if a == b { cut } else { self.cx.converted(cut, to) };
             }
-            (TyKind::Matrix(element, rows, columns), TyKind::Vector(..))
+            (TyKind::Matrix(_, rows, columns), TyKind::Vector(element, _))
                 if self.cx.program.same_count(value.ty, to) =>
             {
-                let parts = self.rows(&value, (element, rows, columns), span);
-                return self.construct(to, parts, span);
+                let shape = self.ty(TyKind::Matrix(element, rows, columns));
+                let value = self.cast(value, shape, span);
+                return Expr::new(ExprKind::Concat(vec![value]), to, span);
+            }
+            (TyKind::Vector(_, count), TyKind::Matrix(element, ..))
+                if self.cx.program.same_count(to, value.ty) =>
+            {
+                let shape = self.ty(TyKind::Vector(element, count));
+                let value = self.cast(value, shape, span);
+                return Expr::new(ExprKind::Concat(vec![value]), to, span);
             }
             (TyKind::Scalar(_), TyKind::Struct(id, _))
                 if matches!(value.kind, ExprKind::Const(Const::Int(_))) && !self.has_constructor(id, 1) =>
@@ -151,18 +159,6 @@ impl BodyCx<'_> {
             kind => ExprKind::Convert(Expr { kind, ..value }.into()),
         };
         Expr::new(kind, to, span)
-    }
-
-    /// The rows of a matrix of this element, rows and columns.
-    fn rows(&mut self, value: &Expr, (element, rows, columns): (Ty, Val, Val), span: Span) -> Vec<Argument> {
-        let row = self.ty(TyKind::Vector(element, columns));
-        let count = self.cx.program.types.known(rows).unwrap_or(0);
-        let int = self.scalar(Scalar::I32);
-        let part = |n: i64| {
-            let index = Expr::new(ExprKind::Const(Const::Int(n)), int, span);
-            Expr::new(ExprKind::Element(value.clone().into(), index.into()), row, span)
-        };
-        (0..count).map(|n| Argument::Value(part(n))).collect()
     }
 
     /// `(S)0` is what `{}` makes of any structure; another literal is its first field.

@@ -205,7 +205,11 @@ impl BodyCx<'_> {
             return self.no_operator(binary_text(op), &[&a, &b], span, Some("the element types differ"));
         };
         let Some(element) = self.admissible(op, family, element) else {
-            return self.no_operator(binary_text(op), &[&a, &b], span, Some("it needs integers"));
+            let why = match op {
+                BinaryOp::BitXor => "it needs integers; powers are written `pow(x, y)`",
+                _ => "it needs integers",
+            };
+            return self.no_operator(binary_text(op), &[&a, &b], span, Some(why));
         };
         let operand = self.cx.program.types.shaped(element, shape);
         let right = match family {

@@ -182,6 +182,9 @@ impl Types {
             ("Sample" | "SampleLevel" | "SampleGrad" | "SampleCmp", Some(TyKind::Vector(..)), _) => Some(
                 "a texture and its sampler are separate: pass a `SamplerState` first, or declare a `Sampler2D`",
             ),
+            ("Load", Some(TyKind::Vector(..)), None) => Some(
+                "the last coordinate of a texture is the level: `t.Load(int3(at, 0))`; `t[at]` reads level 0",
+            ),
             _ => None,
         }
     }

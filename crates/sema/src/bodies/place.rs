@@ -88,11 +88,13 @@ impl BodyCx<'_> {
             ExprKind::Property { this, set, mutating, .. } => match (set, this) {
                 (None, this) => {
                     let fixed = Fixed::new("the property or subscript has no `set`");
-                    let on_pair = this.as_ref().is_some_and(|this| self.cx.facts().is_pair(this.ty));
-                    Some(if on_pair {
-                        fixed.help("assign a new pair: `diffPair(primal, differential)`")
-                    } else {
-                        fixed
+                    let on = this.as_ref().map(|this| this.ty);
+                    Some(match on.map(|ty| (self.cx.facts().is_pair(ty), self.is_sampled(ty))) {
+                        Some((true, _)) => fixed.help("assign a new pair: `diffPair(primal, differential)`"),
+                        Some((_, true)) => {
+                            fixed.help("declare the texture as `RWTexture2D` or the like to write it")
+                        }
+                        Some((false, false)) | None => fixed,
                     })
                 }
                 (Some(_), Some(this)) if *mutating => self.not_a_place(this),
@@ -101,6 +103,15 @@ impl BodyCx<'_> {
             ExprKind::Convert(inner) if self.cx.is_int_place(inner.ty, expr.ty) => self.not_a_place(inner),
             _ => Some(Fixed::new("it is a temporary value").help("assign it to a variable first")),
         }
+    }
+
+    /// Whether a type is that of textures that are only read.
+    fn is_sampled(&self, ty: Ty) -> bool {
+        let magic = match self.kind(ty) {
+            TyKind::Struct(id, _) => self.cx.program.structs[id].magic,
+            _ => None,
+        };
+        magic.is_some_and(|magic| magic.as_str().starts_with("texture "))
     }
 
     fn frozen_local(&mut self, id: LocalId) -> Option<Fixed> {

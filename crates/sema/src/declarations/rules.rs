@@ -101,8 +101,10 @@ impl Rules<'_> {
                 self.warn_without_effect("volatile", word.span);
             }
         }
-        if let Some(word) = modifiers.iter().find(|m| m.kind == ModifierKind::GloballyCoherent) {
-            self.warn_without_effect("globallycoherent", word.span);
+        for modifier in modifiers {
+            if let ModifierKind::Idle(word) = modifier.kind {
+                self.warn_without_effect(word, modifier.span);
+            }
         }
     }
 

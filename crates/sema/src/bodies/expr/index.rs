@@ -141,13 +141,18 @@ impl BodyCx<'_> {
         match self.best_subscript(&subscripts, &indices) {
             Some((id, found, types)) => self.emit_subscript(id, found, base, indices, &types, span),
             None => {
-                let shown: Vec<String> = indices.iter().map(|i| self.show(i.ty)).collect();
-                let message =
-                    format!("no subscript of `{}` takes [{}]", self.show(base.ty), shown.join(", "));
-                self.report(Diagnostic::new(codes::NO_SUBSCRIPT, span, message));
-                self.error(span)
+                let types: Vec<Ty> = indices.iter().map(|index| index.ty).collect();
+                self.no_subscript(base.ty, &types, span)
             }
         }
+    }
+
+    /// Reports that no subscript of a type takes indices of these types.
+    fn no_subscript(&mut self, base: Ty, indices: &[Ty], span: Span) -> Expr {
+        let shown: Vec<String> = indices.iter().map(|ty| self.show(*ty)).collect();
+        let message = format!("no subscript of `{}` takes [{}]", self.show(base), shown.join(", "));
+        self.report(Diagnostic::new(codes::NO_SUBSCRIPT, span, message));
+        self.error(span)
     }
 
     /// A subscript that is chosen, and whose indices are passed, as if its `get` were called. One without a `get` is chosen as if
@@ -171,6 +176,7 @@ impl BodyCx<'_> {
         };
         let getters = named("subscript.get", accessors(|prop| prop.get));
         let setters = named("subscript.set", accessors(|prop| prop.set.filter(|_| prop.get.is_none())));
+        let types: Vec<Ty> = indices.iter().map(|index| index.ty).collect();
         let mut args: Vec<Argument> = indices.into_iter().map(Argument::Value).collect();
         let unread =
             matches!(self.choose(&getters, &args), Choice::None(_)) && !setters.candidates.is_empty();
@@ -178,7 +184,13 @@ impl BodyCx<'_> {
             args.push(Argument::Value(self.error(span)));
         }
         let call = self.call(if unread { &setters } else { &getters }, args, span);
-        let ExprKind::Call(call) = call.kind else { return self.error(span) };
+        let ExprKind::Call(call) = call.kind else {
+            // A call with an argument of no type fails in silence.
+            return match unread && !types.iter().any(|ty| self.cx.program.types.is_error(*ty)) {
+                true => self.no_subscript(base.ty, &types, span),
+                false => self.error(span),
+            };
+        };
         let FuncRef { func, args } = call.callee;
         let FuncSource::Accessor(id, _) = self.cx.tables.funcs[func].source else { return self.error(span) };
         let mut passed: Vec<Expr> = call.args.iter().map(|(_, arg)| arg.clone()).collect();

@@ -170,6 +170,10 @@ impl BodyCx<'_> {
         }
         let instead = match (name.name.as_str(), self.kind(ty)) {
             ("size" | "length" | "len" | "Length", TyKind::Array(..)) => Some("write `getCount()`"),
+            (
+                "length" | "normalize" | "dot" | "cross" | "abs" | "sin" | "cos" | "sqrt",
+                TyKind::Vector(..),
+            ) => Some("it is a function: `length(v)`, `dot(v, w)`"),
             ("s" | "t" | "p" | "q" | "st" | "stp" | "stpq", TyKind::Vector(..)) => {
                 Some("components are `x`, `y`, `z`, `w` or `r`, `g`, `b`, `a`")
             }

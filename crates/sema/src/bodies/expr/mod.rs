@@ -78,6 +78,7 @@ impl BodyCx<'_> {
     /// What an expression stands for.
     pub(crate) fn entity(&mut self, expr: &ast::Expr) -> Entity {
         let span = expr.span;
+        self.repeats.note_expression();
         match &expr.kind {
             ast::ExprKind::Name(name) => self.name(*name, span),
             // The word is not reserved: a variable may have the name.

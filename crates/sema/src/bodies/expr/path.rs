@@ -81,6 +81,12 @@ impl BodyCx<'_> {
             let help = "the fields of a `cbuffer` are names of their own; a `ConstantBuffer<T>` has members";
             return self.report(diagnostic.help(help));
         }
+        let has_case = |data: &&crate::hir::Enum| data.cases.iter().any(|(case, _)| *case == name);
+        let of_enum = self.cx.program.enums.values().find(has_case).map(|data| data.name);
+        if let Some(of) = of_enum {
+            let help = format!("write `{of}.{name}`");
+            return self.report(diagnostic.help(help));
+        }
         if !self.cx.suggests() {
             return self.report(diagnostic);
         }

@@ -44,7 +44,7 @@ impl Collector<'_> {
             let externs = self.tables.links.externs.iter();
             let wanted =
                 externs.clone().find(|e| !is_func(e) && self.tables.scopes.path_of(e) == name).cloned();
-            if wanted.is_none() && self.give_constant(name, &expr) {
+            if wanted.is_none() && (self.give_constant(name, &expr) || self.give_length(name, &expr)) {
                 continue;
             }
             let Some(wanted) = wanted else {
@@ -79,6 +79,26 @@ impl Collector<'_> {
             self.tables.globals.set_decl(id, decl);
         }
         !named.is_empty()
+    }
+
+    /// Gives a length to a shader parameter that is an array without one; says whether there is such a parameter.
+    fn give_length(&mut self, name: Symbol, length: &ast::Expr) -> bool {
+        let named: Vec<GlobalId> =
+            self.program.globals.iter().filter(|(_, g)| g.name == name).map(|(id, _)| id).collect();
+        let mut given = false;
+        for id in named {
+            let mut decl = ast::VarDecl::clone(&self.tables.globals[id].decl);
+            if self.program.globals[id].kind == GlobalKind::Param
+                && let Some(ty) = &mut decl.ty
+                && let ast::ExprKind::Index(_, sizes) = &mut ty.kind
+                && sizes.is_empty()
+            {
+                sizes.push(length.clone());
+                self.tables.globals.set_decl(id, decl);
+                given = true;
+            }
+        }
+        given
     }
 
     fn given_alias(&mut self, name: ast::Ident, ty: ast::Expr, scope: ScopeId) -> crate::tables::AliasId {
