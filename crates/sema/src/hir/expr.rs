@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// Its number in its body: [`Body::new`] gives each expression its own, those around others first. Before that it
+    /// Its number in its body: [`Body::new`](super::Body::new) gives each expression its own, those around others first. Before that it
     /// means nothing.
     pub id: ExprId,
     /// What it is.
