@@ -49,7 +49,7 @@ cotangent_base::codes! {
     /// resource cannot be stored between the passes.
     ///
     /// Load from both and choose between the values.
-    E0609 NOT_KEEPABLE = "backward pass needs a resource chosen at run time";
+    E0609 NOT_STORABLE = "backward pass needs a resource chosen at run time";
 
     /// The context of a function contains the contexts of its callees, so the context of a recursive function would contain
     /// itself. The backward pass therefore runs a recursive function again at every level. That is possible only if the function
@@ -136,7 +136,8 @@ cotangent_base::codes! {
     W0601 ONE_MODE = "custom derivative serves the other mode only";
 
     /// A derived kernel reads and writes a buffer, and its indices do not show that each thread has elements of its own. The derivative
-    /// is right only if no thread touches an element that another thread writes in the same dispatch.
+    /// is right only if no thread touches an element that another thread writes in the same dispatch. The same holds for group-shared
+    /// memory between two barriers.
     ///
     /// ```slang
     /// heat[next[id.x]] = 0.5 * heat[id.x]; // warning: `next` could lead to the element of another thread

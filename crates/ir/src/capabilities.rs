@@ -23,7 +23,7 @@ pub enum Support {
 }
 
 /// A row: the name in the guide, then the columns in the order of [`COLUMNS`].
-type Row = (&'static str, [Support; 7]);
+type Row = (&'static str, [Support; COLUMNS.len()]);
 
 /// The order of the table's columns.
 const COLUMNS: [Target; 7] =
@@ -31,6 +31,17 @@ const COLUMNS: [Target; 7] =
 
 /// The targets that are shading languages.
 pub const SHADERS: [Target; 5] = [Target::Wgsl, Target::SpirV, Target::Glsl, Target::Hlsl, Target::Metal];
+
+// A new target is a column, and either a shading language or one with pointers.
+const _: () = {
+    assert!(COLUMNS.len() == Target::ALL.len());
+    let (mut shaders, mut number) = (0, 0);
+    while number < COLUMNS.len() {
+        shaders += !COLUMNS[number].has_pointers() as usize;
+        number += 1;
+    }
+    assert!(shaders == SHADERS.len());
+};
 
 /// A row whose shading languages are alike.
 const fn alike(title: &'static str, shaders: Support, cpp: Support, cuda: Support) -> Row {
@@ -141,6 +152,8 @@ features! {
     LargeValue => native("variables of more than 4 MiB", [Yes, Yes, No, Yes, Yes]),
     /// Values of more bytes than naga counts, with small integers as 32-bit ones.
     HugeValue => native("values of 2 GiB or more, where 8-bit and 16-bit integers count as 32-bit ones", [No; 5]),
+    /// Values that are assembled from so many words that shaders become too long.
+    LongWords => native("values of more than 16,384 numbers in memory that is accessed as words", [No; 5]),
     /// `packoffset`.
     PackOffset => alike("`packoffset`", No, No, No),
     /// Spaces, indices and numbers of resources that do not fit in eight bits.

@@ -73,7 +73,7 @@ cotangent_base::codes! {
 
     /// An atomic operation needs memory that other threads can access: an element of a writable buffer, a `groupshared` variable,
     /// or a number inside one of these. Other threads cannot access a local variable.
-    E0732 NOT_SHARED = "atomic operation on a local variable";
+    E0732 NOT_SHARED = "atomic operation on memory of one thread";
 
     /// `expand` iterates over all packs under `each` together, so they must have the same length. State that with `where
     /// countof(A) == countof(B)` after the parameters; then the offending call is reported.

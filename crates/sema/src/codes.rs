@@ -182,7 +182,7 @@ cotangent_base::codes! {
     /// Write the binding of a parameter as `register(u1)`, `register(b0, space2)` or `[[vk::binding(binding, set)]]`. The classes of
     /// registers are `b` (constants), `t` (read-only), `u` (writable) and `s` (samplers). Write the offset of a `cbuffer` member as
     /// `packoffset(c2.y)`; a row has 16 bytes.
-    E0326 BAD_PLACE = "invalid binding";
+    E0326 BAD_BINDING = "invalid binding";
 
     /// `is` and `as` test the type of an interface value or of a generic parameter. Between two known types, the test is always
     /// false.
@@ -258,8 +258,8 @@ cotangent_base::codes! {
     E0362 BAD_OPTIONAL = "optional resource";
 
     /// A deferred statement is repeated at every exit of its block: at its end and at each `return`, `break` and `continue` that
-    /// leaves it. Here a function has so many of both that it becomes very large. Leave the block at fewer places, or put the
-    /// deferred statements into a function and defer its call.
+    /// leaves it. Here a function has so many of both, or such long ones, that it becomes very large. Leave the block at fewer
+    /// places, or put the deferred statements into a function and defer its call.
     E0363 DEFERRED_TOO_OFTEN = "deferred statements are repeated too often";
 
     /// From version 2025 of the language on, a generic function cannot be called for the type of an interface value, which is

@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 
 pub fn reflect(args: &Reflect) -> Result<(), Failure> {
     let Some(target) = Target::named(&args.target) else {
-        let names = Target::ALL.map(Target::name).join(", ");
+        let names: Vec<&str> = Target::ALL.iter().map(|target| target.name()).collect();
+        let names = names.join(", ");
         return Err(Failure::Usage(format!("there is no target `{}`; there are {names}", args.target)));
     };
     let loader = args.source.search.loader()?;

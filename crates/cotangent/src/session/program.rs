@@ -330,7 +330,8 @@ impl Program {
             let mut lowered = cotangent_lower::lower_with(&checked, roots.clone(), options);
             diagnostics.append(std::mem::take(&mut lowered.diagnostics));
             if let (Roots::Kernel(asked), false) = (&roots, diagnostics.has_errors()) {
-                diagnostics.append(kernel::derive(&mut lowered, asked, self.request.options.target));
+                let Options { target, matrices, .. } = self.request.options;
+                diagnostics.append(kernel::derive(&mut lowered, asked, target, matrices));
             }
             if let Roots::Held(_) = roots {
                 cotangent_autodiff::kernel::hold(&mut lowered.module);

@@ -6,9 +6,9 @@
 //!
 //! Not here: `precise`, `lowp` and others that say nothing about what a program computes.
 
-use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::{Facts, Rules};
 use crate::hir::FuncId;
 use crate::names::access::ModuleId;
 use crate::tables::{FuncSource, Owner};
@@ -90,7 +90,7 @@ fn is_semantic(semantic: &Ident) -> bool {
     !semantic.name.as_str().contains('(')
 }
 
-impl Checked {
+impl Rules<'_> {
     fn idle_semantic(&mut self, semantic: Option<Ident>, on: &str) {
         if let Some(semantic) = semantic.filter(is_semantic) {
             self.warn_no_effect(
@@ -213,9 +213,11 @@ impl Checked {
             self.diagnostics.push(Diagnostic::new(codes::NO_THREAD_INDEX, name.span, message).help(help));
         }
     }
+}
 
+impl Facts<'_> {
     /// The modules that mark their entry points.
-    pub(crate) fn modules_with_stages(&self) -> Set<ModuleId> {
+    pub(crate) fn modules_with_stages(self) -> Set<ModuleId> {
         let funcs = self.tables.funcs.user().iter().map(|func| &self.tables.funcs[*func]);
         let marked = funcs.filter(|info| attrs::has(&info.prefix.attributes, "shader"));
         marked.map(|info| self.tables.scopes[info.scope].module()).collect()
