@@ -7,7 +7,7 @@ mod support;
 use cotangent::interp::{Interpreter, Options};
 use cotangent::jit::{Limits, Native};
 use cotangent::runtime::{Backend, Data, Launch, Runner};
-use cotangent::{Code, Request, Roots, Session, Symbol, Texts, capabilities};
+use cotangent::{Code, Request, Roots, Session, Setting, Symbol, Texts, capabilities};
 use std::sync::Arc;
 use support::validators::listed;
 
@@ -168,6 +168,9 @@ const POSITIONS: &[Position] = &[
         "s$n.x",
     ),
     at("$u$T x$n[2];\nfloat f$n($T y[2], int i) { return $v(y[i]); }", "", "", "=f$n(x$n, one)", "x$n[1]"),
+    at("$u$T open$n[];", "", "", "open$n[1]", "open$n[1]"),
+    at("$u$T open$n[];", "", "", "open$n[one]", "open$n[1]"),
+    at("$u$T open$n[];\nfloat f$n($T y) { return $v(y); }", "", "", "=f$n(open$n[1])", "open$n[1]"),
 ];
 
 impl Kind {
@@ -187,7 +190,7 @@ impl Kind {
     /// Whether the type may stand there: there are no arrays of parameter blocks.
     fn fits(&self, position: &Position) -> bool {
         !self.ty.starts_with("ParameterBlock")
-            || !position.declares.contains("[2]") && !position.params.contains("[2]")
+            || !["[2]", "[]"].iter().any(|of| position.declares.contains(of) || position.params.contains(of))
             || position.declares.contains("s$n[2]")
     }
 
@@ -213,7 +216,10 @@ impl Kind {
 
     fn session(&self) -> cotangent::Program {
         let text: &'static str = Box::leak(self.program().into_boxed_str());
-        Session::new(Texts::new([("program.slang", text)])).program(&Request::new("program.slang"))
+        let open = self.positions().filter(|(_, position)| position.declares.contains("[]"));
+        let length = |(number, _)| (Setting::Global, format!("open{number}"), "2".to_string());
+        let request = Request { settings: open.map(length).collect(), ..Request::new("program.slang") };
+        Session::new(Texts::new([("program.slang", text)])).program(&request)
     }
 
     /// Runs every position; says what was wrong.
