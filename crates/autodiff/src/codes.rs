@@ -38,7 +38,8 @@ cotangent_base::codes! {
 
     /// The backward pass runs a loop in reverse. Every iteration needs values that the forward pass computed in that iteration.
     /// They are stored in an array, so the compiler must know the largest iteration count. It infers the count of loops that
-    /// count to a constant, and of many others.
+    /// count to a constant, and of many others. On the CPU, other loops are cut into segments that run again. Shaders and CUDA need a
+    /// bound, and so does a loop that must not run twice, since it writes memory for example.
     ///
     /// Write `[MaxIters(n)]` before the loop. A loop that exceeds it stops the program. Or write `[Checkpoint(log)]`: then the
     /// backward pass runs parts of the loop again, and needs no bound.
@@ -48,7 +49,7 @@ cotangent_base::codes! {
     /// resource cannot be stored between the passes.
     ///
     /// Load from both and choose between the values.
-    E0609 NOT_KEEPABLE = "backward pass needs a resource chosen at run time";
+    E0609 NOT_STORABLE = "backward pass needs a resource chosen at run time";
 
     /// The context of a function contains the contexts of its callees, so the context of a recursive function would contain
     /// itself. The backward pass therefore runs a recursive function again at every level. That is possible only if the function
@@ -135,7 +136,8 @@ cotangent_base::codes! {
     W0601 ONE_MODE = "custom derivative serves the other mode only";
 
     /// A derived kernel reads and writes a buffer, and its indices do not show that each thread has elements of its own. The derivative
-    /// is right only if no thread touches an element that another thread writes in the same dispatch.
+    /// is right only if no thread touches an element that another thread writes in the same dispatch. The same holds for group-shared
+    /// memory between two barriers.
     ///
     /// ```slang
     /// heat[next[id.x]] = 0.5 * heat[id.x]; // warning: `next` could lead to the element of another thread

@@ -96,6 +96,8 @@ pub enum Why {
     LoopResult,
     /// It is how often a loop ran.
     Trips,
+    /// It is a flag that ends a loop: it is stored for the last iteration and known in all others.
+    Last,
     /// It was loaded from memory that may have changed since.
     Loaded,
     /// It comes from an operation that must not run twice: an atomic, or one that depends on other threads.
@@ -113,6 +115,7 @@ impl Why {
             Why::Carried => "differs between iterations",
             Why::LoopResult => "was computed by a loop",
             Why::Trips => "is the trip count of a loop",
+            Why::Last => "is known in all iterations but the last",
             Why::Loaded => "was loaded from memory that may change",
             Why::Effect => "is the result of a side effect",
             Why::Call => "is the context of a call",
@@ -194,8 +197,7 @@ fn kept(cx: &Context<'_>, primal: &Func, context: Ty, left: &mut usize) -> Vec<K
                 .map_or_else(Vec::new, |callee| kept(cx, &module.funcs[callee], each, left)),
             span: value.map_or(primal.span, |v| span_of(primal, v)),
             why: match value {
-                Some(_) if known.is_some_and(|known| known.is_trip_count) => Why::Trips,
-                Some(value) => why(cx, primal, value),
+                Some(value) => known.and_then(|known| known.why).unwrap_or_else(|| why(cx, primal, value)),
                 None => Why::Cheaper,
             },
         }

@@ -81,6 +81,9 @@ fn add_up(lowered: &mut Lowered, watch: &mut Watch) -> Diagnostics {
     if !lowered.params.shadows.is_empty() {
         cotangent_passes::optimize::add_up(&mut lowered.module, watch);
         cotangent_passes::private_atomics::owned_atomics(&mut lowered.module, &lowered.params.owned);
+        if lowered.params.wave_sums {
+            cotangent_passes::wave_sums::wave_sums(&mut lowered.module);
+        }
     }
     Diagnostics::new()
 }

@@ -115,7 +115,8 @@ fn only_the_functions_asked_for_are_checked() {
 
 #[test]
 fn a_mode_that_cannot_be_compared_is_told() {
-    let text = "[Differentiable] float f(float x, float e) { while (x < e) x = x * x + 0.5; return x; }";
+    let text = "RWStructuredBuffer<int> n;
+        [Differentiable] float f(float x, float e) { while (x < e) { n[0] = 1; x = x * x + 0.5; } return x; }";
     let findings = check(text, &Options::default());
     assert_eq!(findings[0].modes, [Mode::Forward]);
     assert!(findings[0].unchecked.as_ref().is_some_and(|reason| reason.starts_with("E0608")));

@@ -255,7 +255,7 @@ fn reflection_lists_the_contexts_that_reports_have() {
         RWStructuredBuffer<float> kept;
         [Differentiable] float a(float x) { float y = x; for (int i = 0; i < 3; i++) { y = sin(y * x); } return y; }
         [Differentiable] float b(float x) { return a(x) * a(x * x) * no_diff(kept[0]); }
-        [Differentiable] float unbounded(float x) { float y = x; while (y < 5) { y = y * y; } return y; }
+        [Differentiable] float unbounded(float x) { float y = x; while (y < 5) { y = y * y; kept[1] = detach(y); } return y; }
         [Differentiable] float c(float x) { kept[0] = detach(x); return b(x) * kept[0]; }
         [Differentiable] float twice(float x) { return x; }
         [Differentiable] float twice(float2 x) { return x.y; }";

@@ -23,6 +23,8 @@ pub struct Uses {
     pub waves: bool,
     /// Functions that call themselves.
     pub recursion: bool,
+    /// Variables that are too large for the stack.
+    pub rooms: bool,
     /// Pointers are cast to other types.
     pub casts: bool,
 }
@@ -73,6 +75,7 @@ impl Language {
                 let turns = if uses.turns { include_str!("prelude/turns.h") } else { "" };
                 let lanes = if uses.waves { include_str!("prelude/cpp_lanes.h") } else { "" };
                 let recursion = if uses.recursion { include_str!("prelude/recursion.h") } else { "" };
+                let rooms = if uses.rooms { include_str!("prelude/rooms.h") } else { "" };
                 let aliases = if uses.casts { ALIASES } else { "" };
                 [
                     aliases,
@@ -80,6 +83,7 @@ impl Language {
                     common,
                     end,
                     recursion,
+                    rooms,
                     turns,
                     textures,
                     lanes,
@@ -134,11 +138,12 @@ mod tests {
             include_str!("prelude/cpp.h"),
             include_str!("prelude/cuda.h"),
             include_str!("prelude/recursion.h"),
+            include_str!("prelude/rooms.h"),
             include_str!("prelude/turns.h"),
         ];
         let texts = preludes.iter().flat_map(|text| text.split("rap(line, \"").skip(1));
         let texts: Vec<&str> = texts.map(|rest| rest.split('"').next().unwrap_or_default()).collect();
-        assert!(texts.len() >= 5, "{texts:?}");
+        assert!(texts.len() >= 6, "{texts:?}");
         let unknown: Vec<_> = texts.iter().filter(|text| Trap::said(text).is_none()).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
         assert!(Trap::ALL.iter().all(|(_, trap)| Trap::said(trap.text()) == Some(*trap)));

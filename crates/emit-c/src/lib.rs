@@ -16,7 +16,6 @@
 //! | `moves`    | assignments that happen at once, in order                                 |
 //! | `sums`     | interface values                                                          |
 //! | `memory`   | loads, stores, atomic operations, pointers                                |
-//! | `together` | which additions the lanes of a warp add up before                           |
 //! | `wave`     | what lanes of a wave do together                                          |
 //! | `lanes`    | which lanes are together                                                  |
 //! | `texture`  | textures, through the sampler in the prelude                              |
@@ -58,7 +57,6 @@ mod params;
 mod sums;
 mod target_text;
 mod texture;
-mod together;
 mod types;
 mod wave;
 
@@ -244,7 +242,7 @@ impl Emitter<'_> {
         self.reading = self.closure(&order, |op| op.effect() == Effect::Read);
         self.writing = self.closure(&order, |op| op.effect() == Effect::Write);
         if self.options.language == Language::Cuda && !self.params.shadows.is_empty() {
-            self.together = together::together(self.module, &order, &self.recursive);
+            self.together = cotangent_passes::wave_sums::together(self.module, &order, &self.recursive);
         }
         self.funcs = function_names(self.module, &order, &mut self.names);
         self.structures();
@@ -267,6 +265,7 @@ impl Emitter<'_> {
         let prelude = self.options.language.prelude(Uses {
             turns: self.takes_turns(),
             recursion: !self.recursive.is_empty(),
+            rooms: body.contains("ct::Room<"),
             waves: !self.waving.is_empty(),
             textures: self.has_textures,
             casts: !self.closure(&order, |op| matches!(op, Op::Pointer)).is_empty(),

@@ -7,12 +7,69 @@
 //! ```text
 //! struct { f32 a; f32x2 b[3]; i32 n; }     a  b[0].x  b[0].y  b[1].x  b[1].y  b[2].x  b[2].y
 //! ```
+//!
+//! A matrix has its floats in the order in which the matrices of the host lie: [`Order`] says row by row or column by column.
 
-use crate::{Atomic, AtomicKind, Builder, Const, LoopInfo, Op, Path, Ty, Type, Types, Value};
-use cotangent_base::Scalar;
+use crate::layout::Matrices;
+use crate::{Atomic, AtomicKind, Builder, Const, LoopInfo, Op, Path, StructId, Ty, Type, Types, Value};
+use cotangent_base::{Map, Scalar};
 
 /// Arrays of more elements than this are accessed in a loop.
 const UNROLLED: u32 = 4;
+
+/// How the matrices of values lie.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Order {
+    /// Those whose structure says nothing.
+    pub matrices: Matrices,
+    /// Those that are fields of these structures, by the number of the field.
+    pub own: Map<(StructId, u32), Matrices>,
+}
+
+impl Order {
+    /// All matrices lie alike, unless their structures say something else.
+    pub fn new(matrices: Matrices) -> Order {
+        Order { matrices, own: Map::default() }
+    }
+}
+
+/// How the parts of one value lie.
+#[derive(Clone, Copy)]
+pub struct Lie<'o> {
+    order: &'o Order,
+    /// Of matrices.
+    matrices: Matrices,
+    /// The distance of the components of a vector: more than one in rows of a matrix that lies column by column.
+    lanes: u32,
+}
+
+impl<'o> Lie<'o> {
+    /// Of a value that is no part of another.
+    pub const fn new(order: &'o Order) -> Lie<'o> {
+        Lie { order, matrices: order.matrices, lanes: 1 }
+    }
+
+    /// Of a field.
+    pub fn field(self, types: &Types, id: StructId, index: u32) -> Lie<'o> {
+        let own = self.order.own.get(&(id, index)).copied();
+        let own = own.or_else(|| types.struct_def(id).own_matrices(index as usize));
+        Lie { matrices: own.unwrap_or(self.order.matrices), lanes: 1, ..self }
+    }
+
+    /// Of the parts of a vector, matrix or array: their distance, and how each of them lies.
+    pub fn parts(self, types: &Types, ty: Ty) -> (u32, Lie<'o>) {
+        match types.get(ty) {
+            Type::Vector(..) => (self.lanes, self),
+            Type::Matrix(_, rows, columns) => match self.matrices {
+                Matrices::Rows => (columns.into(), self),
+                Matrices::Columns => (1, Lie { lanes: rows.into(), ..self }),
+            },
+            Type::Array(elem, _) => (floats(types, elem), self),
+            Type::Unit | Type::Scalar(_) | Type::Struct(_) | Type::Sum(_) => (0, self),
+            Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => (0, self),
+        }
+    }
+}
 
 /// How many floats a value has.
 pub fn floats(types: &Types, ty: Ty) -> u32 {
@@ -40,8 +97,8 @@ pub fn holds_double(types: &Types, ty: Ty) -> bool {
 }
 
 /// Adds a value to what is there, in one indivisible step for each float if other threads may do the same.
-pub fn add(b: &mut Builder<'_>, handle: Value, at: Value, value: Value, atomic: bool) {
-    each(b, value, at, &|b, value, at| {
+pub fn add(b: &mut Builder<'_>, lie: Lie<'_>, (handle, at): (Value, Value), value: Value, atomic: bool) {
+    each(b, lie, value, at, &|b, value, at| {
         let value = to_memory(b, value, handle);
         if atomic {
             let add = Atomic { kind: AtomicKind::Add, path: Path::index() };
@@ -56,15 +113,15 @@ pub fn add(b: &mut Builder<'_>, handle: Value, at: Value, value: Value, atomic: 
 }
 
 /// Replaces what is there by a value.
-pub fn store(b: &mut Builder<'_>, handle: Value, at: Value, value: Value) {
-    each(b, value, at, &|b, value, at| {
+pub fn store(b: &mut Builder<'_>, lie: Lie<'_>, (handle, at): (Value, Value), value: Value) {
+    each(b, lie, value, at, &|b, value, at| {
         let value = to_memory(b, value, handle);
         b.store(handle, value, Path::index(), &[at]);
     });
 }
 
 /// The value of type `ty` that is there. What is no float is zero.
-pub fn load(b: &mut Builder<'_>, handle: Value, at: Value, ty: Ty) -> Value {
+pub fn load(b: &mut Builder<'_>, lie: Lie<'_>, (handle, at): (Value, Value), ty: Ty) -> Value {
     match b.types.get(ty) {
         Type::Scalar(s) if s.is_float() => {
             let value = b.load(handle, Path::index(), &[at]);
@@ -76,19 +133,18 @@ pub fn load(b: &mut Builder<'_>, handle: Value, at: Value, ty: Ty) -> Value {
             let info = LoopInfo { max_iters: Some(n), ..LoopInfo::default() };
             let filled = b.for_(info, count, &[zero], |b, k, carried| {
                 let at = element(b, at, k, stride);
-                let part = load(b, handle, at, elem);
+                let part = load(b, lie, (handle, at), elem);
                 let next = b.insert(carried[0], part, Path::index(), &[k]);
                 b.yield_(&[next]);
             });
             filled[0]
         }
         Type::Vector(..) | Type::Matrix(..) | Type::Array(..) | Type::Struct(_) => {
-            let (mut skipped, mut parts) = (0, Vec::new());
-            for i in 0..b.types.arity(ty).unwrap_or(0) {
+            let mut parts = Vec::new();
+            for (i, (skipped, lie)) in (0..).zip(parts_of(b.types, lie, ty)) {
                 let part = b.types.part(ty, Some(i)).expect("a part for each number");
                 let at = skip(b, at, skipped);
-                skipped += floats(b.types, part);
-                parts.push(load(b, handle, at, part));
+                parts.push(load(b, lie, (handle, at), part));
             }
             b.pack(&parts, ty)
         }
@@ -99,7 +155,13 @@ pub fn load(b: &mut Builder<'_>, handle: Value, at: Value, ty: Ty) -> Value {
 }
 
 /// Calls `act` for each float of a value, with the number of the float in memory that belongs to it.
-fn each(b: &mut Builder<'_>, value: Value, at: Value, act: &dyn Fn(&mut Builder<'_>, Value, Value)) {
+fn each(
+    b: &mut Builder<'_>,
+    lie: Lie<'_>,
+    value: Value,
+    at: Value,
+    act: &dyn Fn(&mut Builder<'_>, Value, Value),
+) {
     let ty = b.ty(value);
     match b.types.get(ty) {
         Type::Scalar(s) if s.is_float() => act(b, value, at),
@@ -110,23 +172,37 @@ fn each(b: &mut Builder<'_>, value: Value, at: Value, act: &dyn Fn(&mut Builder<
             b.for_(info, count, &[], |b, k, _| {
                 let part = b.extract(value, Path::index(), &[k]);
                 let at = element(b, at, k, stride);
-                each(b, part, at, act);
+                each(b, lie, part, at, act);
                 b.yield_(&[]);
             });
         }
         Type::Vector(..) | Type::Matrix(..) | Type::Array(..) | Type::Struct(_) => {
-            let mut skipped = 0;
-            for i in 0..b.types.arity(ty).unwrap_or(0) {
+            for (i, (skipped, lie)) in (0..).zip(parts_of(b.types, lie, ty)) {
                 let part = b.part(value, i);
-                let (count, at) = (floats(b.types, b.ty(part)), skip(b, at, skipped));
-                if count > 0 {
-                    each(b, part, at, act);
+                if floats(b.types, b.ty(part)) > 0 {
+                    let at = skip(b, at, skipped);
+                    each(b, lie, part, at, act);
                 }
-                skipped += count;
             }
         }
         Type::Unit | Type::Scalar(_) | Type::Sum(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => {}
     }
+}
+
+/// How many floats are before each part of a value of such a type, and how the part lies.
+fn parts_of<'o>(types: &Types, lie: Lie<'o>, ty: Ty) -> Vec<(u32, Lie<'o>)> {
+    if let Type::Struct(id) = types.get(ty) {
+        let mut skipped = 0;
+        let fields = types.struct_def(id).fields.iter().zip(0..);
+        let field = fields.map(|(field, index)| {
+            let before = skipped;
+            skipped += floats(types, field.ty);
+            (before, lie.field(types, id, index))
+        });
+        return field.collect();
+    }
+    let (stride, inner) = lie.parts(types, ty);
+    (0..types.arity(ty).unwrap_or(0)).map(|i| (i * stride, inner)).collect()
 }
 
 /// A number as a float of the memory behind a handle.

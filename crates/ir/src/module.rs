@@ -24,6 +24,8 @@ pub struct Module {
     pub prefer: Prefer,
     /// How reverse mode cuts loops that say nothing about it.
     pub segments: Segments,
+    /// Whether reverse mode also cuts loops that would otherwise be refused: without a bound, or storing too much.
+    pub cuts_long_loops: bool,
     /// The most bytes that a backward derivative may store at a time.
     pub budget: Option<u64>,
     /// Declarations in the language of the target that stand ahead of everything.

@@ -12,7 +12,8 @@
 use crate::bytes::has_sum;
 use crate::instance::Lowerer;
 use cotangent_base::{Diagnostic, Span};
-use cotangent_ir::{Builder, Const, FuncId, Math, Op, Ty, Value, flat};
+use cotangent_ir::flat::{self, Lie, Order};
+use cotangent_ir::{Builder, Const, FuncId, Math, Op, Ty, Value};
 
 /// What to do with the floats.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,17 +48,19 @@ pub(crate) fn define(lowerer: &mut Lowerer<'_>, id: FuncId, what: Flat) {
         let diagnostic = Diagnostic::new(crate::codes::UNSUPPORTED_CONSTRUCT, span, message);
         return lowerer.diagnostics.push(diagnostic.help("use a buffer of one conforming type"));
     }
+    let order = Order::new(lowerer.options.matrices);
+    let lie = Lie::new(&order);
     let mut b = Builder::new(&mut lowerer.module.types, &mut func);
     // What goes wrong in an access went wrong where it was called.
     b.span = Span::none();
     let at = first_float(&mut b, inputs[1], ty);
     let results = match value {
-        None => vec![flat::load(&mut b, inputs[0], at, ty)],
+        None => vec![flat::load(&mut b, lie, (inputs[0], at), ty)],
         Some(value) => {
             if what == Flat::Add {
-                flat::add(&mut b, inputs[0], at, value, true);
+                flat::add(&mut b, lie, (inputs[0], at), value, true);
             } else {
-                flat::store(&mut b, inputs[0], at, value);
+                flat::store(&mut b, lie, (inputs[0], at), value);
             }
             vec![]
         }

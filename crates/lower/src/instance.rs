@@ -20,6 +20,7 @@ use crate::{codes, diff, dispatch, entry, intrinsic, synth};
 use cotangent_base::{Code, Diagnostic, Diagnostics, Map, Span};
 use cotangent_ir as ir;
 use cotangent_ir::Mode;
+use cotangent_ir::layout::Target;
 use cotangent_sema::hir::{self, Args, FuncRef, GlobalId, Synth, Witness};
 use cotangent_sema::{Queries, Subst};
 use std::collections::VecDeque;
@@ -111,6 +112,8 @@ impl<'c> Lowerer<'c> {
             module: ir::Module {
                 prefer: options.prefer,
                 segments: options.segments,
+                // Compilers for GPUs would copy every level of segments into the one above.
+                cuts_long_loops: options.target.is_none_or(|target| target == Target::Cpp),
                 budget: options.budget,
                 ..ir::Module::default()
             },

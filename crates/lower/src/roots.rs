@@ -56,12 +56,15 @@ pub struct KernelRoot {
     pub along_x: bool,
     /// Whether gradients are added in an order that is always the same. The shadow of what is read has a copy for each thread then.
     pub deterministic: bool,
+    /// Whether it may use operations on waves: what all lanes add to one element is added up first.
+    pub wave_sums: bool,
 }
 
 impl KernelRoot {
     /// The derivative of an entry point by everything, launched in any way.
     pub fn new(entry: Symbol, mode: Mode) -> Self {
-        KernelRoot { entry, mode, wrt: None, results: None, along_x: false, deterministic: false }
+        let (along_x, deterministic, wave_sums) = (false, false, false);
+        KernelRoot { entry, mode, wrt: None, results: None, along_x, deterministic, wave_sums }
     }
 }
 
@@ -178,6 +181,7 @@ pub fn lower_from(queries: &mut Queries, roots: Roots, options: Options) -> Lowe
     crate::target_code::settle(&mut lowerer, &found.entries, &mut found.roots);
     crate::pinned::check(&mut lowerer);
     lowerer.pass_counters();
+    crate::statics::order(&mut lowerer.module);
     crate::thread::set_numbers(&mut lowerer, &found.entries);
     lowerer.number_members();
     lowerer.check_sizes();

@@ -15,6 +15,7 @@
 //! | [`prune`](mod@prune) | removes unused functions |
 //! | [`checks`](mod@checks) | tests indices and divisors, for targets where they do not trap |
 //! | [`totals`](mod@totals) | adds up in loops what derived kernels add to memory |
+//! | [`wave_sums`](mod@wave_sums) | adds up what the lanes of a wave add to one element |
 //! | [`private_atomics`](mod@private_atomics) | replaces atomic operations on variables of one thread by a load and a store |
 //! | [`resource_arrays`](mod@resource_arrays) | replaces accesses to a resource that an index chooses by a `switch` |
 //! | [`idle`](mod@idle) | makes idle lanes exit, for drivers that run them |
@@ -87,4 +88,5 @@ mod types;
 pub mod uniform;
 pub mod unroll;
 pub mod watch;
+pub mod wave_sums;
 pub mod widen;

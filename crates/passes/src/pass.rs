@@ -10,7 +10,7 @@
 use crate::effects::Effects;
 use crate::{
     checks, columns, counted, cse, dce, exits, fold, hoist, idle, inline, optimize, pointers, prints,
-    private_atomics, prune, resource_arrays, simplify, sink, sums, totals, unroll, widen,
+    private_atomics, prune, resource_arrays, simplify, sink, sums, totals, unroll, wave_sums, widen,
 };
 use cotangent_ir::layout::Matrices;
 use cotangent_ir::{Func, Inline, Module, Types};
@@ -167,6 +167,13 @@ pub const TOTALS: &Pass = &Pass {
     run: Run::Func(|types, func, facts| totals::totals(types, func, facts.effects)),
 };
 
+/// Adds up in waves.
+pub const WAVE_SUMS: &Pass = &Pass {
+    name: "wave_sums",
+    does: "adds up what the lanes of a wave add to one element, in derived kernels that may use waves",
+    run: Run::Module(wave_sums::wave_sums),
+};
+
 /// Makes memory row-major.
 pub const COLUMNS: &Pass = &Pass {
     name: "columns",
@@ -240,6 +247,7 @@ pub const PASSES: &[&Pass] = &[
     UNROLL,
     PRUNE,
     TOTALS,
+    WAVE_SUMS,
     COLUMNS,
     SUMS,
     PRIVATE_ATOMICS,

@@ -25,22 +25,25 @@
 //!
 //! Values that are always available (constants, globals, loop counters) have no node. Parameters have a weight like other
 //! values, because the caller must provide them: a loop that calls `update(a, i)` should not store the whole array `a` per
-//! iteration. Parameters are free only if the user is the caller, or if the argument costs the caller nothing.
+//! iteration. Parameters are free only if the user is the caller, or if the argument costs the caller nothing. A flag that ends a
+//! loop weighs one byte for the whole loop ([`leaving`]).
 
 pub mod induction;
+mod leaving;
 pub mod nest;
 mod plan;
 mod recipe;
 pub mod work;
 
-pub use plan::{Field, Plan, Source};
+pub use leaving::Leaving;
+pub use plan::{Field, Plan, Refusal, Source};
 pub use recipe::Recipe;
 
 use crate::kind::{Kind, kind};
 use crate::linearize::Linearized;
 use crate::mincut::{INFINITE, Network, Node, SINK, SOURCE};
 use crate::prepare::Induction;
-use cotangent_base::{Diagnostic, EntitySet, Map};
+use cotangent_base::{EntitySet, Map};
 use cotangent_ir::layout::layout;
 use cotangent_ir::{FuncId, InputMask, Inst, Module, Prefer, Region, Ty, Value, ValueDef};
 use nest::Nest;
@@ -112,12 +115,13 @@ impl<'a> Input<'a> {
 }
 
 /// Decides, for everything the linear part of the function needs, where it comes from.
-pub fn checkpoint(input: &Input<'_>) -> Result<Plan, Box<Diagnostic>> {
+pub fn checkpoint(input: &Input<'_>) -> Result<Plan, Refusal> {
     let nest = Nest::of(&input.linearized.func);
+    let leaving = leaving::leaving(&input.linearized.func, &nest);
     let reads = reads(input);
     let mut graph = Graph {
         input,
-        recipes: Recipes { input, nest: &nest },
+        recipes: Recipes { input, nest: &nest, leaving: &leaving },
         nodes: Map::default(),
         open: Vec::new(),
         net: Network::default(),
@@ -126,13 +130,13 @@ pub fn checkpoint(input: &Input<'_>) -> Result<Plan, Box<Diagnostic>> {
     let Graph { nodes, net, .. } = graph;
     let cut = net.cut();
     if cut.cost >= INFINITE {
-        return Err(plan::not_keepable(input));
+        return Err(Refusal { diagnostic: plan::not_storable(input), too_long: None });
     }
-    let is_kept = |residual: Residual| {
+    let is_stored = |residual: Residual| {
         let (into, out) = nodes[&residual];
         cut.is_near_source(into) && !cut.is_near_source(out)
     };
-    plan::plan(input, &nest, &reads, is_kept)
+    plan::plan(Recipes { input, nest: &nest, leaving: &leaving }, &reads, is_stored)
 }
 
 /// What the linear operations read, in program order and perhaps more than once.
@@ -184,7 +188,7 @@ struct Graph<'a, 'b> {
     net: Network,
 }
 
-/// One byte kept costs as much as this.
+/// One byte stored costs as much as this.
 const BYTE: u64 = 16;
 /// One unit of work done again costs as much as this.
 const WORK: u64 = 2;
@@ -202,8 +206,8 @@ impl Graph<'_, '_> {
         }
         while let Some((residual, recipe)) = self.open.pop() {
             let (into, out) = self.nodes[&residual];
-            self.net.edge(into, out, self.keeping(residual));
-            self.net.edge(SOURCE, into, self.repeating(residual, &recipe));
+            self.net.edge(into, out, self.storing(residual));
+            self.net.edge(SOURCE, into, self.recomputing(residual, &recipe));
             if let Recipe::Of { operands, .. } = recipe {
                 for operand in operands {
                     if let Some((_, from)) = self.nodes(Residual::Value(operand)) {
@@ -229,8 +233,8 @@ impl Graph<'_, '_> {
         Some(nodes)
     }
 
-    /// What keeping a residual costs.
-    fn keeping(&self, residual: Residual) -> u64 {
+    /// What storing a residual costs.
+    fn storing(&self, residual: Residual) -> u64 {
         let func = &self.input.linearized.func;
         let ty = self.recipes.ty(residual);
         let layout = layout(&self.input.module.types, ty);
@@ -244,7 +248,7 @@ impl Graph<'_, '_> {
                 .map_or(0, |l| u64::from(l.size) * PARAMETER_BYTE * self.input.price);
         }
         let Some(layout) = layout else { return INFINITE };
-        let region = self.recipes.region(residual);
+        let region = self.recipes.home(residual);
         if self.prefers(residual) == Prefer::Recompute || self.recipes.in_unbounded_loop(region) {
             return UNWANTED;
         }
@@ -253,15 +257,15 @@ impl Graph<'_, '_> {
         once.saturating_mul(trips).min(UNWANTED)
     }
 
-    /// What computing a residual again costs.
-    fn repeating(&self, residual: Residual, recipe: &Recipe) -> u64 {
+    /// What recomputing a residual costs.
+    fn recomputing(&self, residual: Residual, recipe: &Recipe) -> u64 {
         let Recipe::Of { work, .. } = recipe else {
             return INFINITE;
         };
-        let keepable = layout(&self.input.module.types, self.recipes.ty(residual)).is_some();
+        let storable = layout(&self.input.module.types, self.recipes.ty(residual)).is_some();
         let region = self.recipes.region(residual);
         match self.prefers(residual).or(self.input.module.prefer) {
-            _ if !keepable => 0,
+            _ if !storable => 0,
             Prefer::Checkpoint => INFINITE,
             Prefer::Recompute => 1,
             Prefer::Auto | Prefer::Rerun => {

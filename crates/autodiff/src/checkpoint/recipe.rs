@@ -1,10 +1,11 @@
 //! Finds how to recompute a residual, if that is possible.
 
+use super::leaving::Leaving;
 use super::nest::{Nest, init_of, loop_bound};
 use super::{Input, Residual};
 use crate::kind::{Kind, kind};
 use crate::linearize::Linearized;
-use cotangent_base::{Scalar, Set};
+use cotangent_base::{Map, Scalar, Set};
 use cotangent_ir::{Inst, InstData, Op, Region, Ty, Type, Value, ValueDef};
 
 /// How to compute a residual again.
@@ -29,6 +30,8 @@ pub struct Recipes<'a, 'b> {
     pub input: &'b Input<'a>,
     /// Its tree.
     pub nest: &'b Nest,
+    /// Its flags that end loops.
+    pub leaving: &'b Map<Value, Leaving>,
 }
 
 impl Recipes<'_, '_> {
@@ -122,7 +125,23 @@ impl Recipes<'_, '_> {
         }
     }
 
-    /// Whether a loop around `region` has no bound, so that nothing in it can be kept.
+    /// The region whose iterations each need room for a residual. A flag that ends a loop needs none for that loop.
+    pub fn home(&self, residual: Residual) -> Region {
+        match self.leaving(residual) {
+            Some(leaving) => self.nest.region_of(leaving.looped),
+            None => self.region(residual),
+        }
+    }
+
+    /// The loop that a residual ends, if it is such a flag.
+    pub fn leaving(&self, residual: Residual) -> Option<Leaving> {
+        match residual {
+            Residual::Value(value) => self.leaving.get(&value).copied(),
+            Residual::Trips(_) | Residual::Context(_) => None,
+        }
+    }
+
+    /// Whether a loop around `region` has no bound, so that nothing in it can be stored.
     pub fn in_unbounded_loop(&self, region: Region) -> bool {
         let func = &self.input.linearized.func;
         self.nest.loops(func, region).iter().any(|l| loop_bound(func, *l).is_none())

@@ -7,8 +7,8 @@ use super::accesses::{Accesses, is_handle, memory, used};
 use super::shadow::{Place, Shadows};
 use cotangent_base::{Map, Set, Span, Symbol};
 use cotangent_ir::{
-    Atomic, AtomicKind, Builder, Const, Dir, Func, FuncId, Global, GlobalKind, Inline, Inst, InstData, Mode,
-    Module, Op, Param, Path, Ret, Signature, StructField, Ty, Type, Value,
+    Atomic, AtomicKind, Barrier, Builder, Const, Dir, Func, FuncId, Global, GlobalKind, Inline, Inst,
+    InstData, Memory, Mode, Module, Op, Param, Path, Ret, Signature, StructField, Ty, Type, Value,
 };
 
 /// What is done to a part of memory.
@@ -117,7 +117,7 @@ impl<'a> Accessors<'a> {
         let data = module.funcs[id].insts[inst].clone();
         if let Some(given) = waits(module, &module.funcs[id], &data, used) {
             let gives: Vec<Ty> = data.results.iter().map(|result| module.funcs[id].ty(*result)).collect();
-            let wait = self.wait(module, &data, &given, &gives);
+            let wait = self.wait(module, shadows, &data, &given, &gives);
             let inst = &mut module.funcs[id].insts[inst];
             inst.op = Op::Call(wait);
             inst.operands.clear();
@@ -210,21 +210,35 @@ impl<'a> Accessors<'a> {
     }
 
     /// The function that waits, in all modes.
-    fn wait(&mut self, module: &mut Module, data: &InstData, given: &[(Const, Ty)], gives: &[Ty]) -> FuncId {
+    fn wait(
+        &mut self,
+        module: &mut Module,
+        shadows: &Shadows,
+        data: &InstData,
+        given: &[(Const, Ty)],
+        gives: &[Ty],
+    ) -> FuncId {
         let known = self.waits.iter().find(|(op, with, _)| *op == data.op && *with == given);
         if let Some((.., known)) = known {
             return *known;
         }
-        let wait = |module: &mut Module, name: &str| {
+        let wait = |module: &mut Module, name: &str, op: Op| {
             let mut func = Func::new(Symbol::new(name), Signature::default(), Span::none());
             let mut b = Builder::new(&mut module.types, &mut func);
             let operands: Vec<Value> = given.iter().map(|(value, ty)| b.constant(*value, *ty)).collect();
-            b.emit(data.op.clone(), &operands, gives);
+            b.emit(op, &operands, gives);
             b.emit(Op::Return, &[], &[]);
             module.add_func(func)
         };
-        let derivative = wait(module, "wait.derivative");
-        let func = wait(module, "wait");
+        let op = if let Op::Barrier(barrier) = data.op
+            && shadows.leave_the_group()
+        {
+            Op::Barrier(Barrier { memory: Memory::All, ..barrier })
+        } else {
+            data.op.clone()
+        };
+        let derivative = wait(module, "wait.derivative", op);
+        let func = wait(module, "wait", data.op.clone());
         module.funcs[func].diff.forward = Some(derivative);
         module.funcs[func].diff.backward = Some(derivative);
         self.waits.push((data.op.clone(), given.to_vec(), func));

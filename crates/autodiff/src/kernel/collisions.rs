@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! y[id.x / 2] = x[id.x] * x[id.x]      threads 0 and 1 write element 0
-//! total = x[id.x]                      all threads of a group write the variable
+//! y[0] = x[id.x]                       all threads write it
 //! ```
 //!
 //! Input: the entry point. Output: diagnostics for stores that all threads of a group run, at an index that does not tell them apart,
@@ -42,11 +42,14 @@ pub(super) fn collisions(module: &Module, entry: FuncId, diagnostics: &mut Diagn
         let data = &func.insts[inst];
         let (Op::Store(_), Some(global)) = (&data.op, memory(func, inst)) else { continue };
         let value = data.operands[1];
-        let is_own = matches!(module.globals[global].kind, GlobalKind::Static(_));
+        // What the group shares is followed more closely elsewhere.
+        let is_own = module.globals[global].kind != GlobalKind::Param;
         if is_own || !holds_floats(module, func.ty(value)) || look.across(value, DEPTH) != Across::Differs {
             continue;
         }
-        if data.operands[2..].iter().all(|index| look.collides(*index)) {
+        // Two indices may tell threads apart together: `y[t / 4][t % 4]`.
+        let differing = data.operands[2..].iter().filter(|index| look.across(**index, DEPTH) != Across::Same);
+        if differing.count() <= 1 && data.operands[2..].iter().all(|index| look.collides(*index)) {
             let name = module.globals[global].name;
             let message = format!("several threads write one element of `{name}`");
             let help = "give each thread an element of its own, let one thread write, or add atomically";

@@ -27,7 +27,7 @@
 //! # Layout of shadows
 //!
 //! The shadow of a buffer or uniform is a buffer of scalars: for each element the floats of its differential in order, without
-//! padding. They are `double` if the element contains one, otherwise `float`. Scalars can be added atomically on every target,
+//! padding; those of matrices as the host lays them out. They are `double` if the element contains one, otherwise `float`. Scalars can be added atomically on every target,
 //! which the lanes of vectors cannot. The shadow of a texture has its texels level by level, layer by layer, row by row
 //! ([`texels`](mod@texels)). Samples are computed from texels ([`samples`](mod@samples)).
 //!
@@ -62,7 +62,7 @@
 //! [`accesses`](mod@accesses) reports what has no derivative: atomic operations on floats other than additions, additions whose
 //! result is used, memory chosen at run time. [`losses`](mod@losses) reports derivatives that would be lost on the way from memory to
 //! memory. [`collisions`](mod@collisions) reports elements that several threads write, [`races`](mod@races) elements that one thread
-//! writes and another reads, and warns where it cannot see that.
+//! writes and another reads, and [`phases`](mod@phases) those of group-shared memory; both warn where they cannot see that.
 //!
 //! # Structures
 //!
@@ -77,6 +77,7 @@ mod dependences;
 mod hold;
 mod losses;
 mod owned;
+mod phases;
 mod races;
 mod rows;
 mod samples;
@@ -89,14 +90,17 @@ use crate::driver::differentiate_below;
 use crate::substitute::stand_in;
 use accesses::Accesses;
 use cotangent_base::{Diagnostic, Diagnostics, Map, Scalar, Set, Span, Symbol};
+use cotangent_ir::flat;
+use cotangent_ir::layout::Matrices;
 use cotangent_ir::{
-    Barrier, Builder, Const, Dir, Func, FuncId, FuncKind, Global, Link, LoopInfo, Math, Memory, Mode, Module,
-    Op, Param, Path, Signature, Stage, SystemValue, Type, Value,
+    Barrier, Builder, Const, Dir, Func, FuncId, FuncKind, Global, GlobalKind, Link, LoopInfo, Math, Memory,
+    Mode, Module, Op, Param, Path, Signature, Stage, SystemValue, Type, Value,
 };
 use cotangent_passes::calls::Calls;
 use cotangent_passes::effects::Effects;
 use cotangent_passes::optimize::{inline_handles, optimize_func};
 use cotangent_passes::pass::{Facts, When};
+use cotangent_passes::resource_arrays;
 use cotangent_passes::watch::Watch;
 pub use hold::hold;
 pub use samples::State;
@@ -117,6 +121,8 @@ pub struct Asked {
     pub along_x: bool,
     /// Whether gradients are added in an order that is always the same: each thread has a copy of its own.
     pub deterministic: bool,
+    /// How matrices lie in memory that say nothing themselves: their derivatives lie alike.
+    pub matrices: Matrices,
     /// Whether a place is in the library, where nobody looks for mistakes.
     pub is_library: fn(Span) -> bool,
 }
@@ -150,6 +156,7 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
         return Err(diagnostics);
     }
     let entry = asked.entry;
+    begin_statics(module, entry);
     inner(module, entry, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
@@ -166,13 +173,13 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
     let accesses = Accesses::of(module, entry, &followed, &mut diagnostics);
     races::races(module, &followed, &accesses, &mut diagnostics);
     collisions::collisions(module, entry, &mut diagnostics);
+    let apart = phases::phases(module, entry, &accesses, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
-    races::unseen(module, entry, &followed, &accesses, &mut diagnostics);
+    races::unseen(module, (entry, &apart), &followed, &accesses, &mut diagnostics);
     let owned = if asked.along_x { owned::owned(module, entry, &followed) } else { Set::default() };
     let shadows = shadow::Shadows::new(module, &accesses, asked, &owned, &mut diagnostics);
-    shadows.refuse_unordered(module, asked, &mut diagnostics);
     losses::losses(module, &followed, asked.mode, (&shadows, &made), asked.is_library, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
@@ -188,6 +195,30 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
     let owned = shadows.iter().filter(|shadow| owned.contains(&shadow.of)).map(|shadow| shadow.global);
     let owned = owned.collect();
     Ok(Kernel { entry, shadows, copies, samplers, owned, warnings: diagnostics })
+}
+
+/// Sets `static` variables with floats at the beginning of the entry point: their first values may depend on memory, too.
+fn begin_statics(module: &mut Module, entry: FuncId) {
+    let mut begin = vec![];
+    for global in module.globals.keys().collect::<Vec<_>>() {
+        let data = &mut module.globals[global];
+        let (GlobalKind::Static(Some(init)), Type::Ref(ty)) = (data.kind.clone(), module.types.get(data.ty))
+        else {
+            continue;
+        };
+        if flat::floats(&module.types, ty) == 0 {
+            continue;
+        }
+        data.kind = GlobalKind::Static(None);
+        let (handle, func) = (data.ty, &mut module.funcs[entry]);
+        let variable = func.new_inst(Op::Global(global), &[], &[handle], Span::none());
+        let value = func.new_inst(Op::Call(init), &[], &[ty], Span::none());
+        let operands = [variable, value].map(|inst| func.insts[inst].results[0]);
+        let store = func.new_inst(Op::Store(Path::default()), &operands, &[], Span::none());
+        begin.extend([variable, value, store]);
+    }
+    let func = &mut module.funcs[entry];
+    func.regions[func.body].insts.splice(0..0, begin);
 }
 
 /// Writes the derivatives that the kernel itself takes. They are ordinary code from then on, whose accesses are replaced like all
@@ -217,12 +248,20 @@ fn call_substitutes(module: &mut Module, entry: FuncId) {
     }
 }
 
-/// Makes the entry point the only one. Functions that take resources are inlined, so that accesses name their memory, and
-/// equal loads are merged.
+/// Makes the entry point the only one. Functions that take resources are inlined, an access to a resource that an index chooses becomes
+/// a choice between accesses, so that accesses name their memory, and equal loads are merged.
 fn isolate(module: &mut Module, entry: FuncId) {
     let others: Vec<FuncId> = module.funcs.keys().filter(|id| *id != entry).collect();
     others.into_iter().for_each(|id| module.funcs[id].entry = None);
     inline_handles(module);
+    tidy_below(module, entry);
+    if resource_arrays::has_any(module) {
+        resource_arrays::resource_arrays(module);
+        tidy_below(module, entry);
+    }
+}
+
+fn tidy_below(module: &mut Module, entry: FuncId) {
     let effects = Effects::of(module);
     for id in Calls::below(module, [entry]).callees_first {
         if module.funcs[id].kind == FuncKind::Defined {

@@ -4,7 +4,7 @@
 //! the plain case: a store and a load of one buffer whose indices differ by a constant, as in `b[i] = b[i + 1]`, where `i` depends
 //! on the thread. Where it cannot see that threads have elements of their own either, it warns.
 
-use super::accesses::{Accesses, memory};
+use super::accesses::{Accesses, holds_floats, memory};
 use super::owned::owned;
 use crate::codes;
 use cotangent_base::{Diagnostic, Diagnostics, Map, Set, Span};
@@ -55,10 +55,11 @@ pub(super) fn races(
     }
 }
 
-/// Warns of buffers that the kernel reads and stores to, if it cannot be seen that threads have elements of their own there.
+/// Warns of buffers and textures that the kernel reads and writes, if it cannot be seen that threads have elements of their own there.
+/// Of those in `apart`, [`phases`](super::phases) has seen it.
 pub(super) fn unseen(
     module: &Module,
-    entry: FuncId,
+    (entry, apart): (FuncId, &Set<Global>),
     followed: &[FuncId],
     accesses: &Accesses,
     diagnostics: &mut Diagnostics,
@@ -69,12 +70,15 @@ pub(super) fn unseen(
         let func = &module.funcs[id];
         for inst in func.all_insts() {
             let data = &func.insts[inst];
-            let Some(global) = memory(func, inst).filter(|_| matches!(data.op, Op::Store(_))) else {
-                continue;
-            };
+            let writes = matches!(data.op, Op::Store(_) | Op::StoreTexel | Op::Atomic(_));
+            let Some(global) = memory(func, inst).filter(|_| writes) else { continue };
+            // Atomic operations on integers are none of derivatives.
+            let is_added =
+                matches!(data.op, Op::Atomic(_)) && !holds_floats(module, func.ty(data.operands[1]));
             let is_param = module.globals[global].kind == GlobalKind::Param;
             let is_read = accesses.done_to(global).is_some_and(|done| done.read);
-            if is_param && is_read && !owned.contains(&global) && told.insert(global) {
+            let is_own = owned.contains(&global) || apart.contains(&global);
+            if is_param && is_read && !is_own && !is_added && told.insert(global) {
                 let name = module.globals[global].name;
                 let message = format!(
                     "cannot determine whether a thread writes elements of `{name}` that another thread reads"

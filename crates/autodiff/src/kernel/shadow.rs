@@ -5,10 +5,13 @@ use super::accesses::{Accesses, Done};
 use super::samples::texture_of;
 use super::texels;
 use crate::codes;
+use crate::tangent;
 use cotangent_base::{Diagnostic, Diagnostics, EntityMap, Map, Scalar, Set, Span, Symbol};
+use cotangent_ir::flat::{self, Lie, Order};
+use cotangent_ir::layout::Matrices;
 use cotangent_ir::{
-    Access, Builder, Const, DiffTable, Global, GlobalData, GlobalKind, Mode, Module, Op, Path, Step, Ty,
-    Type, Types, Value, flat,
+    Access, Builder, Const, DiffTable, Global, GlobalData, GlobalKind, LoopInfo, Math, Mode, Module, Op,
+    Path, Step, Ty, Type, Types, Value,
 };
 
 /// The shadow of a parameter.
@@ -45,19 +48,26 @@ struct Data {
     /// Whether other threads may add to it at the same time.
     atomic: bool,
     sliced: bool,
+    /// Whether it belongs to memory that the group shares, and has a copy for each thread: it is what all copies of the group add
+    /// up to.
+    of_group: bool,
 }
 
 /// The shadows of a kernel.
 pub(super) struct Shadows {
     known: Map<Global, Data>,
     /// In the order in which they were made.
-    order: Vec<Global>,
+    all: Vec<Global>,
     /// The variable with the number of the thread, if there are shadows with a copy for each.
     slice: Option<Global>,
+    /// How matrices lie.
+    order: Order,
+    /// How many threads a group has.
+    threads: u32,
 }
 
 /// A part of a shadow: the first of its scalars, and the type of the derivatives there.
-pub(super) struct Place {
+pub(super) struct Place<'s> {
     /// The shadow.
     pub global: Global,
     /// The type of the derivatives.
@@ -66,12 +76,16 @@ pub(super) struct Place {
     fixed: u32,
     /// For each index, how many scalars it skips.
     strides: Vec<u32>,
+    /// How the part lies.
+    lie: Lie<'s>,
     /// The texture whose texels it belongs to.
     texture: Option<Global>,
     /// The variable with the number of the thread and the memory, if each thread has a copy.
     slice: Option<(Global, Global)>,
     /// How many scalars an element has.
     scalars: u32,
+    /// How many threads of a group have copies whose sum it is.
+    copies: Option<u32>,
 }
 
 impl Shadows {
@@ -84,7 +98,10 @@ impl Shadows {
         owned: &Set<Global>,
         diagnostics: &mut Diagnostics,
     ) -> Self {
-        let mut shadows = Shadows { known: Map::default(), order: vec![], slice: None };
+        let size = module.funcs[asked.entry].entry.as_ref().map_or([1; 3], |entry| entry.threads);
+        let threads = size.iter().fold(1, |all: u32, n| all.saturating_mul(*n));
+        let order = order(module, asked.matrices);
+        let mut shadows = Shadows { known: Map::default(), all: vec![], slice: None, order, threads };
         let is_in = |set: &Option<Set<Global>>, global| set.as_ref().is_none_or(|set| set.contains(&global));
         for global in module.globals.keys().collect::<Vec<_>>() {
             let Some(done) = accesses.done_to(global) else { continue };
@@ -94,13 +111,15 @@ impl Shadows {
                 (false, true) => is_in(&asked.results, global),
                 (read, written) => read && written,
             };
-            if needed && let Some(mut data) = make(module, global, done, asked.mode) {
+            let is_ordered = asked.deterministic && asked.mode == Mode::Backward;
+            let is_shared = module.globals[global].kind == GlobalKind::Shared;
+            if needed && let Some(mut data) = make(module, global, done, asked.mode, is_ordered && is_shared)
+            {
                 if holds_sum(module, data.of) {
                     diagnostics.push(interface_values(&module.globals[global]));
                 }
                 let is_param = module.globals[global].kind == GlobalKind::Param;
-                if asked.deterministic && asked.mode == Mode::Backward && is_param && !owned.contains(&global)
-                {
+                if is_ordered && is_param && !owned.contains(&global) {
                     // What is written is read by the thread that wrote it.
                     data.sliced = done.read && !done.written;
                     data.atomic &= !data.sliced;
@@ -109,22 +128,23 @@ impl Shadows {
                     shadows.slice = Some(variable(module));
                 }
                 shadows.known.insert(global, data);
-                shadows.order.push(global);
+                shadows.all.push(global);
             }
         }
         shadows
     }
 
-    /// Those of parameters.
+    /// Those of parameters, and those that the host makes although they belong to none.
     pub fn of_params(&self, module: &Module) -> Vec<Shadow> {
         let shadow = |of: &Global| {
-            let Data { global, scalars, is_buffer, is_texture, done, sliced, .. } = self.known[of];
-            let Done { read, written } = done;
+            let Data { global, scalars, is_buffer, is_texture, done, sliced, of_group, .. } = self.known[of];
+            // What the group shares is nothing that the host knows of.
+            let Done { read, written } = if of_group { Done::default() } else { done };
             let is_buffer = is_buffer || is_texture;
-            let is_param = module.globals[*of].kind == GlobalKind::Param;
+            let is_param = module.globals[global].kind == GlobalKind::Param;
             is_param.then_some(Shadow { of: *of, global, scalars, is_buffer, read, written, sliced })
         };
-        self.order.iter().filter_map(shadow).collect()
+        self.all.iter().filter_map(shadow).collect()
     }
 
     /// The variable with the number of the thread, if it is needed.
@@ -132,24 +152,14 @@ impl Shadows {
         self.slice
     }
 
-    /// Reports what cannot be added in order, if that was asked for.
-    pub fn refuse_unordered(&self, module: &Module, asked: &Asked, diagnostics: &mut Diagnostics) {
-        if !asked.deterministic || asked.mode != Mode::Backward {
-            return;
-        }
-        for (of, data) in &self.known {
-            let GlobalData { name, kind, span, .. } = &module.globals[*of];
-            if *kind == GlobalKind::Shared && data.done.read {
-                let message = format!("the gradient of `{name}` cannot be added in a fixed order");
-                let help = "run the kernel on one core, as `cotangent grad --entry` does, or leave out --deterministic";
-                diagnostics.push(Diagnostic::new(codes::KERNEL, *span, message).help(help));
-            }
-        }
+    /// Whether those of group-shared variables are in memory that all groups see.
+    pub fn leave_the_group(&self) -> bool {
+        self.known.values().any(|data| data.of_group)
     }
 
     /// Those of group-shared variables, with their lengths.
     pub fn of_group(&self, module: &Module) -> Vec<(Global, u32)> {
-        let data = self.order.iter().map(|of| &self.known[of]);
+        let data = self.all.iter().map(|of| &self.known[of]);
         let shared = data.filter(|data| module.globals[data.global].kind == GlobalKind::Shared);
         shared.map(|data| (data.global, data.scalars)).collect()
     }
@@ -160,7 +170,7 @@ impl Shadows {
     }
 
     /// The place of the part at `path` of a buffer, variable or uniform, or of a texel, if that carries a derivative.
-    pub fn place(&self, types: &Types, diff: &DiffTable, of: Global, path: &Path) -> Option<Place> {
+    pub fn place(&self, types: &Types, diff: &DiffTable, of: Global, path: &Path) -> Option<Place<'_>> {
         let data = self.known.get(&of)?;
         let mut place = Place {
             global: data.global,
@@ -168,9 +178,11 @@ impl Shadows {
             atomic: data.atomic,
             fixed: 0,
             strides: vec![],
+            lie: Lie::new(&self.order),
             texture: data.is_texture.then_some(of),
             slice: self.slice.filter(|_| data.sliced).map(|slice| (slice, of)),
             scalars: data.scalars,
+            copies: data.of_group.then_some(self.threads),
         };
         if data.is_texture {
             place.strides.push(data.scalars);
@@ -188,9 +200,12 @@ impl Shadows {
                 let fields = &types.struct_def(inner).fields;
                 place.fixed += fields[..at as usize].iter().map(|f| flat::floats(types, f.ty)).sum::<u32>();
                 place.ty = fields[at as usize].ty;
+                place.lie = place.lie.field(types, inner, at);
             } else {
+                let (stride, lie) = place.lie.parts(types, place.ty);
                 place.ty = types.part(place.ty, step.known())?;
-                place.step(*step, flat::floats(types, place.ty));
+                place.lie = lie;
+                place.step(*step, stride);
             }
             ty = types.part(ty, step.known())?;
         }
@@ -198,7 +213,7 @@ impl Shadows {
     }
 }
 
-impl Place {
+impl Place<'_> {
     fn step(&mut self, step: Step, scalars: u32) {
         match step {
             Step::Part(index) => self.fixed += index * scalars,
@@ -249,19 +264,29 @@ impl Place {
 
     /// Adds the derivative `d` to what is there.
     pub fn add(&self, b: &mut Builder<'_>, globals: &Globals, indices: &[Value], d: Value) {
-        self.within(b, globals, indices, |b, handle, at| flat::add(b, handle, at, d, self.atomic));
+        self.within(b, globals, indices, |b, handle, at| {
+            flat::add(b, self.lie, (handle, at), d, self.atomic);
+        });
     }
 
     /// Replaces what is there.
     pub fn store(&self, b: &mut Builder<'_>, globals: &Globals, indices: &[Value], d: Value) {
-        self.within(b, globals, indices, |b, handle, at| flat::store(b, handle, at, d));
+        if let Some(copies) = self.copies {
+            return self.store_all(b, globals, indices, (d, copies));
+        }
+        self.within(b, globals, indices, |b, handle, at| {
+            flat::store(b, self.lie, (handle, at), d);
+        });
     }
 
     /// What is there.
     pub fn load(&self, b: &mut Builder<'_>, globals: &Globals, indices: &[Value]) -> Value {
+        if let Some(copies) = self.copies {
+            return self.sum(b, globals, indices, copies);
+        }
         let Some(texture) = self.texture else {
             let (handle, at) = self.begin(b, globals, indices);
-            return flat::load(b, handle, at, self.ty);
+            return flat::load(b, self.lie, (handle, at), self.ty);
         };
         let texel = texels::Texel::new(b, texture, globals, indices);
         let found = b.if_(
@@ -270,7 +295,7 @@ impl Place {
             |b| {
                 let number = texel.number(b);
                 let (handle, at) = self.begin(b, globals, &[number]);
-                let found = flat::load(b, handle, at, self.ty);
+                let found = flat::load(b, self.lie, (handle, at), self.ty);
                 b.yield_(&[found]);
             },
             |b| {
@@ -279,6 +304,67 @@ impl Place {
             },
         );
         found[0]
+    }
+
+    /// The sum of the copies of the threads of the group, in their order.
+    fn sum(&self, b: &mut Builder<'_>, globals: &Globals, indices: &[Value], copies: u32) -> Value {
+        let (handle, first) = self.first_copy(b, globals, indices, copies);
+        let (count, zero) = (b.int(copies.into()), b.zero(self.ty));
+        let info = LoopInfo { max_iters: Some(copies), ..LoopInfo::default() };
+        let sums = b.for_(info, count, &[zero], |b, thread, carried| {
+            let at = self.copy(b, first, thread);
+            let more = flat::load(b, self.lie, (handle, at), self.ty);
+            let sum = tangent::add(b, &DiffTable::default(), carried[0], more);
+            b.yield_(&[sum]);
+        });
+        sums[0]
+    }
+
+    /// Replaces the copies of all threads of the group.
+    fn store_all(
+        &self,
+        b: &mut Builder<'_>,
+        globals: &Globals,
+        indices: &[Value],
+        (d, copies): (Value, u32),
+    ) {
+        let (handle, first) = self.first_copy(b, globals, indices, copies);
+        let count = b.int(copies.into());
+        let info = LoopInfo { max_iters: Some(copies), ..LoopInfo::default() };
+        b.for_(info, count, &[], |b, thread, _| {
+            let at = self.copy(b, first, thread);
+            flat::store(b, self.lie, (handle, at), d);
+            b.yield_(&[]);
+        });
+    }
+
+    /// The handle, and the number of the first scalar in the copy of the first thread of the group.
+    fn first_copy(
+        &self,
+        b: &mut Builder<'_>,
+        globals: &Globals,
+        indices: &[Value],
+        copies: u32,
+    ) -> (Value, Value) {
+        let (handle, own) = self.begin(b, globals, indices);
+        let Some((slice, _)) = self.slice else { return (handle, own) };
+        let unsigned = b.types.scalar(Scalar::U32);
+        let variable = b.emit1(Op::Global(slice), &[], globals[slice].ty);
+        let thread = b.load(variable, Path::default(), &[]);
+        let copies = b.constant(Const::Int(copies.into()), unsigned);
+        let inside = b.math(Math::Rem, &[thread, copies]);
+        let scalars = b.constant(Const::Int(self.scalars.into()), unsigned);
+        let before = b.mul(inside, scalars);
+        (handle, b.math(Math::Sub, &[own, before]))
+    }
+
+    /// The same place in the copy of a thread of the group.
+    fn copy(&self, b: &mut Builder<'_>, first: Value, thread: Value) -> Value {
+        let unsigned = b.types.scalar(Scalar::U32);
+        let thread = b.emit1(Op::Bitcast, &[thread], unsigned);
+        let scalars = b.constant(Const::Int(self.scalars.into()), unsigned);
+        let before = b.mul(thread, scalars);
+        b.add(first, before)
     }
 
     /// Runs `act` on the element. Does nothing outside a texture.
@@ -306,6 +392,21 @@ impl Place {
             |b| b.yield_(&[]),
         );
     }
+}
+
+/// How matrices lie in shadows: as in the memory that these belong to, for which `matrices` says how those lie that say nothing.
+fn order(module: &Module, matrices: Matrices) -> Order {
+    let mut order = Order::new(matrices);
+    for (id, row) in module.diff.iter() {
+        let Type::Struct(differential) = module.types.get(row.differential) else { continue };
+        let def = module.types.struct_def(id);
+        for (index, place) in row.fields.iter().enumerate() {
+            if let (Some(own), Some(place)) = (def.own_matrices(index), place) {
+                order.own.insert((differential, *place), own);
+            }
+        }
+    }
+    order
 }
 
 /// A variable for the number of the thread.
@@ -347,8 +448,8 @@ fn interface_values(global: &GlobalData) -> Diagnostic {
 /// The globals of a module.
 pub(super) type Globals = EntityMap<Global, GlobalData>;
 
-/// Makes the shadow of some memory, if its type carries derivatives.
-fn make(module: &mut Module, of: Global, done: Done, mode: Mode) -> Option<Data> {
+/// Makes the shadow of some memory, if its type carries derivatives. `apart` asks for a copy for each thread of what the group shares.
+fn make(module: &mut Module, of: Global, done: Done, mode: Mode, apart: bool) -> Option<Data> {
     let texture = texture_of(module, of);
     let GlobalData { name, ty, kind, span } = module.globals[of].clone();
     let (of, is_buffer) = match (&kind, module.types.get(ty)) {
@@ -363,6 +464,7 @@ fn make(module: &mut Module, of: Global, done: Done, mode: Mode) -> Option<Data>
     let element = module.types.scalar(if is_double { Scalar::F64 } else { Scalar::F32 });
     let (ty, kind) = match kind {
         GlobalKind::Param => (Type::Buffer(element, Access::ReadWrite), GlobalKind::Param),
+        GlobalKind::Shared if apart => (Type::Buffer(element, Access::ReadWrite), GlobalKind::Param),
         GlobalKind::Shared => (Type::Ref(module.types.intern(Type::Array(element, scalars))), kind),
         GlobalKind::Static(_) => {
             (Type::Ref(module.types.intern(Type::Array(element, scalars))), GlobalKind::Static(None))
@@ -372,10 +474,10 @@ fn make(module: &mut Module, of: Global, done: Done, mode: Mode) -> Option<Data>
         Mode::Forward => "tangent",
         Mode::Backward => "grad",
     };
-    let atomic = !matches!(kind, GlobalKind::Static(_));
+    let atomic = !apart && !matches!(kind, GlobalKind::Static(_));
     let ty = module.types.intern(ty);
     let name = Symbol::new(&format!("{}_{ending}", name.as_str().replace('.', "_")));
     let global = module.add_global(GlobalData { name, ty, kind, span });
     let is_texture = texture.is_some();
-    Some(Data { global, of, scalars, is_buffer, is_texture, done, atomic, sliced: false })
+    Some(Data { global, of, scalars, is_buffer, is_texture, done, atomic, sliced: apart, of_group: apart })
 }

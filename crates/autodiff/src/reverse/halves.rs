@@ -6,12 +6,13 @@ use super::repeat::Root;
 use super::{Kept, Key, recursive, require_backward, two_steps};
 use crate::checkpoint::induction::of_counted_loops;
 use crate::checkpoint::nest::init_of;
-use crate::checkpoint::{self, Callee, Field, Plan, Residual, checkpoint};
+use crate::checkpoint::{self, Callee, Field, Plan, Refusal, Residual, checkpoint};
 use crate::driver::{Context, Reported};
 
 use crate::linearize::{Linearized, linearize};
 use crate::prepare::{Induction, Prepared, prepare};
-use crate::segments::segments;
+use crate::report::Why;
+use crate::segments::{cut_long_loop, segments};
 use crate::stages::{CHECKPOINT, LINEARIZE, PREPARE, UNZIP};
 use crate::unzip::{Unzipped, Whole, sources, unzip};
 use cotangent_base::{EntitySet, Map, Scalar, Symbol};
@@ -92,11 +93,53 @@ pub(super) fn take_apart(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result
     result
 }
 
-/// Reverse mode's stages up to the two halves, in order.
+/// Reverse mode's stages up to the two halves, in order. A loop that would store too much is cut into segments, and the stages
+/// run again.
 fn run_stages(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Reported> {
     let body = cx.body_of(key.func)?;
     let prepared = run_prepare(cx, &body, root);
-    let prepared = segments(cx, root, prepared)?;
+    let mut prepared = segments(cx, root, prepared)?;
+    loop {
+        // Without loops there is nothing to cut, and no need for a copy.
+        let spare = has_loops(&prepared.func).then(|| prepared.clone());
+        let refusal = match run_split(cx, key, root, &body, prepared) {
+            Ok(callee) => return Ok(callee),
+            Err(Stopped::Reported(reported)) => return Err(reported),
+            Err(Stopped::Refused(refusal)) => refusal,
+        };
+        let long = spare.zip(refusal.too_long);
+        match long.and_then(|(spare, inst)| cut_long_loop(cx, root, spare, inst)) {
+            Some(with_segments) => prepared = with_segments,
+            None => return Err(cx.report(*refusal.diagnostic)),
+        }
+    }
+}
+
+fn has_loops(func: &Func) -> bool {
+    func.all_insts().iter().any(|inst| func.insts[*inst].op.is_loop())
+}
+
+/// Why a function was not taken apart.
+enum Stopped {
+    Reported(Reported),
+    /// `checkpoint` has no plan for it. Nothing is reported yet.
+    Refused(Refusal),
+}
+
+impl From<Reported> for Stopped {
+    fn from(reported: Reported) -> Self {
+        Stopped::Reported(reported)
+    }
+}
+
+/// The stages from `linearize` to `unzip`.
+fn run_split(
+    cx: &mut Context<'_>,
+    key: &Key,
+    root: &Root,
+    body: &Func,
+    prepared: Prepared,
+) -> Result<Callee, Stopped> {
     let mut linearized = run_linearize(cx, key, prepared.func, root)?;
     let mut induction = prepared.induction;
     of_counted_loops(&linearized.func, &mut induction);
@@ -157,7 +200,7 @@ fn run_checkpoint(
     induction: &Induction,
     calls: &Map<Inst, Callee>,
     sources: &EntitySet<Inst>,
-) -> Result<Plan, Reported> {
+) -> Result<Plan, Stopped> {
     cx.watch.begin(CHECKPOINT, || linearized.func.size());
     let unrepeatable = |inst: Inst| !root.may_repeat_inst(cx.module, &linearized.func, inst);
     let plan = checkpoint(&checkpoint::Input {
@@ -172,7 +215,7 @@ fn run_checkpoint(
         price: key.policy.price,
     });
     cx.watch.end(|| linearized.func.size());
-    plan.map_err(|d| cx.report(*d))
+    plan.map_err(Stopped::Refused)
 }
 
 /// Separates the halves.
@@ -180,16 +223,20 @@ fn run_unzip(cx: &mut Context<'_>, func: FuncId, whole: Whole<'_>) -> Unzipped {
     let name = cx.module.funcs[func].name;
     let body = &whole.linearized.func;
     cx.watch.begin(UNZIP, || body.size());
-    let kept = |field: &Field| Kept {
-        is_trip_count: matches!(field.residual, Residual::Trips(_)),
+    let stored = |field: &Field| Kept {
+        why: match field.residual {
+            Residual::Trips(_) => Some(Why::Trips),
+            Residual::Value(_) => field.leaving.map(|_| Why::Last),
+            Residual::Context(_) => None,
+        },
         each: field.ty,
         loops: field.loops.iter().map(|(inst, room)| (body.insts[*inst].span, *room)).collect(),
     };
-    let fields: Vec<Kept> = whole.plan.fields.iter().map(kept).collect();
+    let fields: Vec<Kept> = whole.plan.fields.iter().map(stored).collect();
     let halves = unzip(cx.module, name, whole);
     if let Some(context) = halves.context {
         let numbered = (0..).zip(fields);
-        cx.reverse.fields.extend(numbered.map(|(number, kept)| ((context, number), kept)));
+        cx.reverse.fields.extend(numbered.map(|(number, stored)| ((context, number), stored)));
     }
     cx.watch.end(|| halves.primal.size() + halves.linear.func.size());
     cx.after(UNZIP, &halves.primal, None);
@@ -234,12 +281,12 @@ fn inlined(module: &mut Module, original: FuncId, func: Func, wanted: &dyn Fn(&F
     if !callees(&func).iter().any(|callee| wanted(&module.funcs[*callee])) {
         return func;
     }
-    let kept = std::mem::replace(&mut module.funcs[original], func);
+    let before = std::mem::replace(&mut module.funcs[original], func);
     inline_calls(module, original, wanted);
-    std::mem::replace(&mut module.funcs[original], kept)
+    std::mem::replace(&mut module.funcs[original], before)
 }
 
-/// Puts both halves into the module. A primal half that keeps nothing is the function itself.
+/// Puts both halves into the module. A primal half that stores nothing is the function itself.
 pub(super) fn add_halves(cx: &mut Context<'_>, func: FuncId, halves: Unzipped, needed: InputMask) -> Callee {
     let (differentiable, root) = (cx.derived_diff(func).differentiable, cx.reverse.root());
     let prefer = cx.module.funcs[func].diff.prefer;

@@ -33,6 +33,9 @@
 //! Input: a prepared function, in which loops have no early exits. Only outermost cut loops are replaced: inner ones end up in a
 //! segment, which is a function like any other and is cut in its turn. A loop that must not run twice cannot be cut. That is an error
 //! if the program asked for it, and if only the module did ([`Module::segments`](cotangent_ir::Module)), it stays whole.
+//!
+//! Where memory and code are cheap (`Module::cuts_long_loops`), the driver also cuts loops for which `checkpoint` finds no plan,
+//! since they have no bound or would store too much: [`cut_long_loop`].
 
 mod build;
 
@@ -101,17 +104,44 @@ pub(crate) fn segments(
     Ok(prepared)
 }
 
+/// `prepared` with segments instead of the loop `inst`, for which `checkpoint` has no plan; `None` if the module does not want that
+/// or the loop must not run twice.
+pub(crate) fn cut_long_loop(
+    cx: &mut Context<'_>,
+    root: &Root,
+    mut prepared: Prepared,
+    inst: Inst,
+) -> Option<Prepared> {
+    let func = &prepared.func;
+    let is_loop = func.insts[inst].op.is_loop();
+    if !cx.module.cuts_long_loops || !is_loop || obstacle(cx.module, root, func, inst).is_some() {
+        return None;
+    }
+    let (home, _) = func.regions.iter().find(|(_, region)| region.insts.contains(&inst))?;
+    let found = Found { inst, home, segments: Segments::Log, explicit: false };
+    let cut = Cut::of(func, &found)?;
+    cx.watch.begin(SEGMENTS, || prepared.func.size());
+    replace(cx, &mut prepared, &found, cut);
+    cx.watch.end(|| prepared.func.size());
+    cx.after(SEGMENTS, &prepared.func, None);
+    Some(prepared)
+}
+
 /// The loop `inst`, if it shall be cut.
 fn found(module: &Module, root: &Root, func: &Func, home: Region, inst: Inst) -> Option<Found> {
     let (Op::For(info) | Op::While(info)) = &func.insts[inst].op else {
         return None;
     };
-    let segments = info.segments.or(module.segments).or(root.policy.segments);
+    let mut segments = info.segments.or(module.segments).or(root.policy.segments);
     if matches!(segments, Segments::Auto | Segments::Whole) {
         return None;
     }
     let carries = |v: &Value| module.diff.find_differential(&module.types, func.ty(*v)).is_some();
     let explicit = info.segments != Segments::Auto;
+    // Any number of segments of one length might be too many.
+    if !explicit && module.cuts_long_loops && loop_bound(func, inst).is_none() {
+        segments = Segments::Log;
+    }
     let wanted = explicit || func.insts[inst].results.iter().any(carries);
     wanted.then_some(Found { inst, home, segments, explicit })
 }

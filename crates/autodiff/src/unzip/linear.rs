@@ -3,7 +3,7 @@
 use super::primal::{Primal, counter_type, place};
 use super::{LinearFunc, Whole, param, sources};
 use crate::checkpoint::nest::init_of;
-use crate::checkpoint::{Residual, Source};
+use crate::checkpoint::{Field, Leaving, Residual, Source};
 use crate::kind::{Kind, kind};
 use crate::steep::steep;
 use cotangent_base::{EntitySet, Map, Scalar, Symbol};
@@ -27,6 +27,8 @@ pub fn half(module: &mut Module, name: Symbol, whole: Whole<'_>, context: Option
         context: None,
         counters: Map::default(),
         trips: Map::default(),
+        last: Map::default(),
+        flags: Map::default(),
         lin: EntitySet::new(),
         is_steep,
         steep: EntitySet::new(),
@@ -73,6 +75,10 @@ struct Linear<'a> {
     counters: Map<Inst, Value>,
     /// How many iterations each `while` ran.
     trips: Map<Inst, Value>,
+    /// The number of the last iteration of each `while` that a stored flag ends.
+    last: Map<Inst, Value>,
+    /// The fields of the context that are such flags.
+    flags: Map<u32, Value>,
     /// The linear values of the new function.
     lin: EntitySet<Value>,
     /// What is steep in the original.
@@ -185,16 +191,47 @@ impl<'a> Linear<'a> {
             self.primal.contexts.insert(inst, value);
         }
         if let Some(Source::Kept(number)) = trips {
-            let value = self.fetch(b, number);
-            self.trips.insert(inst, value);
+            let trips = self.fetch(b, number);
+            self.trips.insert(inst, trips);
+            self.flags_of(b, inst, trips);
         }
         b.span = outer;
     }
 
-    /// Reads a field of the context, of this iteration of the loops we are in.
+    /// Reads the flags that end a loop of so many iterations. They are the same in all iterations, so that stands before the loop.
+    fn flags_of(&mut self, b: &mut Builder<'_>, looped: Inst, trips: Value) {
+        let fields = (0..).zip(&self.whole.plan.fields);
+        let ends = |field: &Field| field.leaving.is_some_and(|leaving| leaving.looped == looped);
+        let flags: Vec<u32> = fields.filter(|(_, field)| ends(field)).map(|(number, _)| number).collect();
+        if flags.is_empty() {
+            return;
+        }
+        let one = b.int(1);
+        self.last.insert(looped, b.math(Math::Sub, &[trips, one]));
+        for number in flags {
+            let flag = self.read(b, number);
+            self.flags.insert(number, flag);
+        }
+    }
+
+    /// A field of the context, of this iteration of the loops we are in.
     fn fetch(&mut self, b: &mut Builder<'_>, number: u32) -> Value {
+        let field = &self.whole.plan.fields[number as usize];
+        let Some(Leaving { looped, with }) = field.leaving else {
+            return self.read(b, number);
+        };
+        // What is stored is right in the last iteration. In the others the flag did not end the loop.
+        let flag = self.flags[&number];
+        let (compare, join) = if with { (Math::Eq, Math::And) } else { (Math::Ne, Math::Or) };
+        let ty = b.ty(flag);
+        let compared = b.emit1(Op::Math(compare), &[self.counters[&looped], self.last[&looped]], ty);
+        b.emit1(Op::Math(join), &[flag, compared], ty)
+    }
+
+    /// Reads a field of the context.
+    fn read(&mut self, b: &mut Builder<'_>, number: u32) -> Value {
         let (path, indices) = place(&self.whole.plan.fields[number as usize], number, &self.counters);
-        let context = self.context.expect("a function that keeps has a context");
+        let context = self.context.expect("a half that stores something has a context");
         b.extract(context, path, &indices)
     }
 

@@ -66,7 +66,10 @@ pub fn run_unzip(case: &mut Case) -> String {
     });
     let plan = match plan {
         Ok(plan) => plan,
-        Err(diagnostic) => return format!("; {}: {}\n", diagnostic.code.name, diagnostic.message),
+        Err(refusal) => {
+            let diagnostic = refusal.diagnostic;
+            return format!("; {}: {}\n", diagnostic.code.name, diagnostic.message);
+        }
     };
     let whole = Whole {
         sig: &sig,

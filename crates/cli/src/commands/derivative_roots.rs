@@ -8,8 +8,8 @@ use cotangent::{KernelRoot, Program, Roots, Symbol};
 /// What to compile for `main:bwd` or `f:fwd`: the derivative of a kernel if the name is that of an entry point, otherwise of a function.
 /// Nothing if no derivative is asked for.
 pub fn roots(program: &Program, args: &DerivativeOf) -> Result<Option<Roots>, Failure> {
-    let DerivativeOf { derivative, wrt, along_x, deterministic } = args;
-    let (along_x, deterministic) = (*along_x, *deterministic);
+    let DerivativeOf { derivative, wrt, along_x, deterministic, wave_sums } = args;
+    let (along_x, deterministic, wave_sums) = (*along_x, *deterministic, *wave_sums);
     let Some(text) = derivative else { return Ok(None) };
     let (name, mode) = text.rsplit_once(':').unwrap_or((text, ""));
     let mode = match mode {
@@ -22,14 +22,17 @@ pub fn roots(program: &Program, args: &DerivativeOf) -> Result<Option<Roots>, Fa
             wrt: names(wrt),
             along_x: along_x || deterministic,
             deterministic,
+            wave_sums,
             ..KernelRoot::new(Symbol::new(name), mode)
         })));
     }
     if !wrt.is_empty() {
         return Err(Failure::Usage(format!("--wrt needs an entry point, and `{name}` is not one")));
     }
-    if along_x || deterministic {
-        let message = format!("--along-x and --deterministic need an entry point, and `{name}` is not one");
+    if along_x || deterministic || wave_sums {
+        let message = format!(
+            "--along-x, --deterministic and --wave-sums need an entry point, and `{name}` is not one"
+        );
         return Err(Failure::Usage(message));
     }
     Ok(Some(Roots::Derivatives { func: Symbol::new(name), modes: vec![mode] }))

@@ -28,13 +28,19 @@ pub fn programs(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The run tests that a test builds elsewhere: every so manieth; with `COTANGENT_CONFORM` all, or those whose path contains what it
-/// says beyond `1`. Says whether that was set.
+/// The run tests that a test builds elsewhere: every so manieth and those with tensors, which other systems' programs use; with
+/// `COTANGENT_CONFORM` all, or those whose path contains what it says beyond `1`. Says whether that was set.
 pub fn sample(every: usize) -> (Vec<PathBuf>, bool) {
     let asked = std::env::var("COTANGENT_CONFORM").ok();
     let part = asked.as_deref().filter(|asked| *asked != "1").unwrap_or_default();
     let found = programs(&folder("run")).into_iter().filter(|path| path.to_string_lossy().contains(part));
-    (found.step_by(if asked.is_some() { 1 } else { every }).collect(), asked.is_some())
+    let is_always = |path: &Path| {
+        let folder = path.parent().and_then(Path::file_name);
+        folder.is_some_and(|folder| folder == "tensors" || folder == "slangpy")
+    };
+    let taken =
+        found.enumerate().filter(|(number, path)| asked.is_some() || number % every == 0 || is_always(path));
+    (taken.map(|(_, path)| path).collect(), asked.is_some())
 }
 
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) {

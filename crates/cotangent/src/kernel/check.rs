@@ -151,12 +151,10 @@ fn difference(
     let mut bytes = [base.get(name.as_str())?.1.to_vec(), base.get(name.as_str())?.1.to_vec()];
     for ((leaf, t), g) in leaves.iter().zip(direction).zip(gradient) {
         let x = Number::read(leaf.scalar, &bytes[0][leaf.offset..]).as_f64();
-        let mut moved = [0.0; 2];
-        for ((bytes, sign), moved) in bytes.iter_mut().zip([1.0, -1.0]).zip(&mut moved) {
+        let moved = apart(leaf.scalar, x, step * t * x.abs().max(1.0))?;
+        for (bytes, moved) in bytes.iter_mut().zip(moved) {
             let mut written = vec![];
-            Number::Float(x + sign * step * t * x.abs().max(1.0)).write(leaf.scalar, &mut written)?;
-            // What was written is rounded.
-            *moved = Number::read(leaf.scalar, &written).as_f64();
+            Number::Float(moved).write(leaf.scalar, &mut written)?;
             bytes[leaf.offset..leaf.offset + written.len()].copy_from_slice(&written);
         }
         let term = g * (moved[0] - moved[1]) / (2.0 * step);
@@ -168,6 +166,26 @@ fn difference(
     }
     let found = (value(&sides[0])? - value(&sides[1])?) / (2.0 * step);
     Ok((expected, found, size))
+}
+
+/// Two numbers of a type, one as far above `x` as the other is below, in the order that the sign of `by` says. They differ from `x` by
+/// about `by`, or by more if numbers of the type are further apart.
+fn apart(scalar: Scalar, x: f64, by: f64) -> Result<[f64; 2], cotangent_runtime::Error> {
+    let rounded = |number: f64| -> Result<f64, cotangent_runtime::Error> {
+        let mut written = vec![];
+        Number::Float(number).write(scalar, &mut written)?;
+        Ok(Number::read(scalar, &written).as_f64())
+    };
+    // Away from zero numbers are further apart: what is rounded there has its counterpart on the other side.
+    let outward = if x < 0.0 { -1.0 } else { 1.0 };
+    let mut distance = by.abs();
+    let mut far = rounded(x + outward * distance)?;
+    while far == x && distance > 0.0 && distance.is_finite() {
+        distance *= 2.0;
+        far = rounded(x + outward * distance)?;
+    }
+    let near = rounded(2.0 * x - far)?;
+    Ok(if (by < 0.0) == (outward < 0.0) { [far, near] } else { [near, far] })
 }
 
 fn list(numbers: &[f64]) -> Result<Data, cotangent_runtime::Error> {

@@ -7,13 +7,18 @@
 use cotangent_autodiff::codes;
 use cotangent_autodiff::kernel::{Asked, Kernel, Shadow, State, kernel};
 use cotangent_base::{Diagnostic, Diagnostics, Scalar, Set, Span, Symbol, Wish, nearest};
-use cotangent_ir::layout::Target;
+use cotangent_ir::layout::{Matrices, Target};
 use cotangent_ir::shader::{ShaderParam, ShaderShadow, Shape};
 use cotangent_ir::{Global, GlobalKind, Module, Type};
 use cotangent_lower::{KernelRoot, Lowered};
 
-/// Replaces the entry point by its derivative, for a target if it is known.
-pub(crate) fn derive(lowered: &mut Lowered, asked: &KernelRoot, target: Option<Target>) -> Diagnostics {
+/// Replaces the entry point by its derivative, for a target if it is known. `matrices` says how matrices lie.
+pub(crate) fn derive(
+    lowered: &mut Lowered,
+    asked: &KernelRoot,
+    target: Option<Target>,
+    matrices: Matrices,
+) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let Some(&entry) = lowered.entries.first() else { return diagnostics };
     let span = lowered.module.funcs[entry].span;
@@ -34,11 +39,14 @@ pub(crate) fn derive(lowered: &mut Lowered, asked: &KernelRoot, target: Option<T
             results,
             along_x: asked.along_x,
             deterministic: asked.deterministic,
+            matrices,
             is_library: crate::library::contains,
         },
     ) {
         Ok(derived) => {
             declare(lowered, asked.entry, &derived);
+            // What is added in a fixed order is added by each thread.
+            lowered.params.wave_sums = asked.wave_sums && !asked.deterministic;
             if target == Some(Target::Cuda) {
                 // A device adds to memory without waiting for what was there: plain additions are slower.
                 lowered.params.owned.clear();

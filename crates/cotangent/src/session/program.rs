@@ -14,6 +14,7 @@ use cotangent_ir::layout::Target;
 use cotangent_ir::{FuncId, FuncKind, Mode, Op};
 use cotangent_lower::{KernelRoot, Lowered, Options, Roots};
 use cotangent_sema::Checked;
+use cotangent_sema::hir::{Global, GlobalKind, TyKind};
 use std::sync::Arc;
 
 /// A program as its files were when the session gave it. Questions about it compute the stages that they need, unless
@@ -329,7 +330,8 @@ impl Program {
             let mut lowered = cotangent_lower::lower_with(&checked, roots.clone(), options);
             diagnostics.append(std::mem::take(&mut lowered.diagnostics));
             if let (Roots::Kernel(asked), false) = (&roots, diagnostics.has_errors()) {
-                diagnostics.append(kernel::derive(&mut lowered, asked, self.request.options.target));
+                let Options { target, matrices, .. } = self.request.options;
+                diagnostics.append(kernel::derive(&mut lowered, asked, target, matrices));
             }
             if let Roots::Held(_) = roots {
                 cotangent_autodiff::kernel::hold(&mut lowered.module);
@@ -415,6 +417,16 @@ impl Program {
         let checked = self.check_stage(false);
         let globals = checked.program.globals.values();
         globals.filter(|global| global.specialized).map(|global| global.name).collect()
+    }
+
+    /// The names of the shader parameters that are arrays without a length.
+    pub fn open_arrays(&self) -> Vec<Symbol> {
+        let checked = self.check_stage(false);
+        let types = &checked.program.types;
+        let is_open = |global: &&Global| {
+            global.kind == GlobalKind::Param && matches!(types.kind(global.ty), TyKind::UnsizedArray(_))
+        };
+        checked.program.globals.values().filter(is_open).map(|global| global.name).collect()
     }
 
     /// The differentiable functions of the program, with the size of their contexts.

@@ -8,6 +8,11 @@ use crate::random::Random;
 const HEAD: &str = "\
 struct Body { float mass; int id; float at[2]; };
 struct Params { float2 q; int n; float r[3]; };
+struct Layer { column_major float2x3 w; float2 b; };
+struct Net { Layer layers[2]; StructuredBuffer<float> scales; };
+interface ISource { float get(int k); }
+struct Plain : ISource { StructuredBuffer<float> from; float get(int k) { return from[k % 16]; } };
+struct Squared<S : ISource> : ISource { S of; float get(int k) { float x = of.get(k); return x * of.get(k + 1); } };
 StructuredBuffer<float> a;
 StructuredBuffer<float3> v;
 StructuredBuffer<Body> bodies;
@@ -15,12 +20,33 @@ StructuredBuffer<float> own;
 RWStructuredBuffer<float> state;
 RWStructuredBuffer<float> result;
 RWStructuredBuffer<float> sums;
+RWByteAddressBuffer words;
+RWStructuredBuffer<float2x2> squares;
+Texture2D<float2> image;
+SamplerState linear;
 uniform float scale;
 uniform Params params;
+uniform Net net;
 groupshared float tile[4];
+groupshared float2 pair[2][4];
+groupshared float total;
 static float memo[2];
 
 float look(float x, int k) { return sin(x * a[k % 16]) + scale * x; }
+float sum<S : ISource>(S source, int n)
+{
+    float x = 0;
+    for (int k = 0; k < 3; k++)
+        x += source.get(n + k);
+    return x;
+}
+float2 layer(float2 x, int k)
+{
+    Layer l = net.layers[k % 2];
+    return tanh(mul(l.w, float3(x, net.scales[k % 4]))) + l.b;
+}
+void change(inout float a, inout float b) { float t = a; a = sin(b); b = t * b; }
+float seen(float2 at, float level) { return dot(image.SampleLevel(linear, at, level), float2(1, 0.5)); }
 float walk(float x, int n)
 {
     [MaxIters(8)]
@@ -78,11 +104,46 @@ impl Make {
         let (x, shift, value) = (self.variable(), self.random.below(4), self.float(2));
         let barrier = "GroupMemoryBarrierWithGroupSync();";
         let mix = *self.random.pick(&["+=", "*=", "-="]);
-        let read = match self.random.below(3) {
-            0 => format!("for (int k = 0; k < 4; k++) {x} {mix} sin(tile[k]);"),
-            _ => format!("{x} {mix} sin(tile[(t + {shift}) % 4]);"),
-        };
-        Stmt::Line(format!("tile[t] = {value}; {barrier} {read} {barrier}"))
+        Stmt::Line(match self.random.below(7) {
+            0 => {
+                let read = format!("for (int k = 0; k < 4; k++) {x} {mix} sin(tile[k]);");
+                format!("tile[t] = {value}; {barrier} {read} {barrier}")
+            }
+            1 => {
+                // A reduction.
+                let step = format!("if (t < k) tile[t] {mix} tanh(tile[t + k]); {barrier}");
+                let reduce = format!("for (int k = 2; k > 0; k /= 2) {{ {step} }}");
+                format!("tile[t] = sin({value}); {barrier} {reduce} {x} += tile[0]; {barrier}")
+            }
+            2 => {
+                // Steps that read one half and write the other.
+                let next = format!(
+                    "pair[1 - k % 2][t] = 0.5 * pair[k % 2][t] {mix_of} pair[k % 2][(t + {shift}) % 4].yx;",
+                    mix_of = &mix[..1]
+                );
+                let steps = format!("for (int k = 0; k < 3; k++) {{ {next} {barrier} }}");
+                format!(
+                    "pair[0][t] = float2({value}, {x}); {barrier} {steps} {x} = sin(pair[1][t].x) + pair[1][3 - t].y; {barrier}"
+                )
+            }
+            3 => {
+                let add = format!("InterlockedAdd(total, sin({value}));");
+                format!(
+                    "if (t == 0) total = 0.5 * {x}; {barrier} {add} {barrier} {x} {mix} tanh(total); {barrier}"
+                )
+            }
+            4 => {
+                // A loop whose end only the host knows.
+                let step = format!(
+                    "tile[t] = sin({value}) * (k + 1); {barrier} {x} {mix} tile[(t + {shift}) % 4]; {barrier}"
+                );
+                format!("[MaxIters(8)] for (int k = 0; k < params.n; k++) {{ {step} }}")
+            }
+            _ => {
+                let read = format!("{x} {mix} sin(tile[(t + {shift}) % 4]);");
+                format!("tile[t] = {value}; {barrier} {read} {barrier}")
+            }
+        })
     }
 
     fn stmt(&mut self, depth: usize) -> Stmt {
@@ -91,7 +152,17 @@ impl Make {
         }
         let value = self.float(3);
         let k = self.random.below(2);
-        Stmt::Line(match self.random.below(9) {
+        Stmt::Line(match self.random.below(14) {
+            9 => format!("words.Store(8 * i + 4 * {k}, asuint(sin({value})));"),
+            10 => format!("squares[i][{k}] = float2(sin({value}), asfloat(words.Load(8 * i)));"),
+            11 => format!("change({}, state[2 * i + {k}]);", self.variable()),
+            12 => format!("change(squares[i][{k}].y, {});", self.variable()),
+            13 => format!(
+                "{} = layer(float2({value}, {}), {}).x;",
+                self.variable(),
+                self.variable(),
+                self.int()
+            ),
             0 => format!("state[2 * i + {k}] = sin({value});"),
             1 => format!("state[2 * i + {k}] += sin({value});"),
             2 => format!("InterlockedAdd(sums[{} % 3], {value});", self.int()),
@@ -154,7 +225,11 @@ impl Make {
             return self.leaf();
         }
         let (x, y) = (self.float(depth - 1), self.float(depth - 1));
-        match self.random.below(12) {
+        match self.random.below(16) {
+            12 => format!("seen(float2({x}, {y}), 0)"),
+            13 => format!("image.Load(int3({} % 3, {k} % 2, 0)).y", self.int(), k = self.int()),
+            14 => format!("sum(squared, {})", self.int()),
+            15 => format!("dot(layer(float2({x}, {y}), {}), float2(1, 2))", self.int()),
             0 | 1 => format!("({x} + {y})"),
             2 => format!("({x} - {y})"),
             3 | 4 => format!("({x} * {y})"),
@@ -169,7 +244,10 @@ impl Make {
     }
 
     fn leaf(&mut self) -> String {
-        match self.random.below(14) {
+        match self.random.below(17) {
+            11 => format!("asfloat(words.Load(8 * i + {}))", 4 * self.random.below(2)),
+            12 => format!("squares[i]._{}{}", self.random.pick(&["m0", "m1"]), self.random.below(2)),
+            13 => format!("sum(plain, {})", self.int()),
             0 => format!("a[{} % 16]", self.int()),
             1 => format!("v[{} % 8].{}", self.int(), self.random.pick(&["x", "y", "z"])),
             2 => format!("bodies[{} % 4].at[{} % 2]", self.int(), self.int()),
@@ -192,6 +270,7 @@ impl Kernel {
         let mut out = HEAD.to_string();
         out += "[numthreads(4, 1, 1)]\nvoid main(uint3 id : SV_DispatchThreadID, uint thread : SV_GroupIndex)\n{\n";
         out += "    int i = int(id.x), t = int(thread);\n    memo[0] = 0.3; memo[1] = a[i];\n";
+        out += "    Plain plain; plain.from = a; Squared<Plain> squared; squared.of = plain;\n";
         out += "    float x0 = 0.5, x1 = a[i], x2 = state[2 * i], x3 = scale;\n";
         print(&self.body, 1, &mut out);
         out + "}\n"

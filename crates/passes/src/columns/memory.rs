@@ -191,6 +191,14 @@ impl Memory {
         new
     }
 
+    /// The structures that became others in memory.
+    pub fn turned_structs(&self, types: &Types) -> Vec<(StructId, StructId)> {
+        let id = |ty: Ty| if let Type::Struct(id) = types.get(ty) { Some(id) } else { None };
+        let mut all: Vec<_> = self.turned.iter().filter_map(|(of, to)| Some((id(*of)?, id(*to)?))).collect();
+        all.sort_by_key(|(_, to)| *to);
+        all
+    }
+
     /// Turns the types of a parameter.
     pub fn shape(&mut self, types: &mut Types, shape: &mut Shape) {
         match shape {

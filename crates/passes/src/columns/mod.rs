@@ -41,7 +41,7 @@ mod paths;
 use cotangent_base::{Span, Symbol};
 use cotangent_ir::layout::Matrices;
 use cotangent_ir::shader::ShaderParams;
-use cotangent_ir::{GlobalData, GlobalKind, Module, Op, Type};
+use cotangent_ir::{DiffRow, GlobalData, GlobalKind, Module, Op, Type};
 use memory::Memory;
 use paths::End;
 
@@ -70,6 +70,12 @@ pub fn columns(module: &mut Module, params: &mut ShaderParams, matrices: Matrice
     let entries = params.entries.iter_mut().flat_map(|(_, params)| params);
     for param in params.globals.iter_mut().chain(entries) {
         memory.shape(&mut module.types, &mut param.shape);
+    }
+    // What of a structure has a derivative does not depend on how it lies.
+    for (of, turned) in memory.turned_structs(&module.types) {
+        if let Some(row) = module.diff.get(of).cloned() {
+            module.diff.set(turned, DiffRow { zero: None, add: None, ..row });
+        }
     }
     Ok(turned)
 }

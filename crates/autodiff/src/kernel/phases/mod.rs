@@ -1,0 +1,169 @@
+//! Reports elements that one thread of a group writes and another touches without a barrier between.
+//!
+//! ```text
+//! tile[t] = x[i];
+//! y[i] = tile[t + 1];      no barrier: thread t + 1 may not have written yet
+//! ```
+//!
+//! Input: the entry point, and the memory with floats that it writes and reads. The threads of a group are run together on what is known
+//! before a launch: thread numbers, constants, and loops that end by them ([`walk`](mod@walk)). Numbers from memory are symbols
+//! ([`lanes`]). Between two barriers, each access is compared with all others ([`clash`]). Output: errors where threads touch one element
+//! for sure, warnings where they may touch one of group-shared memory, and the buffers and textures of which each thread has elements of
+//! its own.
+
+mod clash;
+mod lanes;
+mod loops;
+mod values;
+mod walk;
+
+use super::accesses::{Accesses, holds_floats, memory};
+use super::samples::texture_of;
+use crate::codes;
+use clash::{Clash, Kind};
+use cotangent_base::{Diagnostic, Diagnostics, Set, Span};
+use cotangent_ir::{Func, FuncId, Global, GlobalKind, Module, Op, Type, Value};
+use walk::Found;
+
+/// How many operations an index is followed through.
+const DEPTH: usize = 32;
+
+/// Reports what threads of a group do to the elements of others. Gives the buffers and textures of which each thread has its own.
+pub(super) fn phases(
+    module: &Module,
+    entry: FuncId,
+    accesses: &Accesses,
+    diagnostics: &mut Diagnostics,
+) -> Set<Global> {
+    let is_watched = |global: &Global| {
+        let done = accesses.done_to(*global).unwrap_or_default();
+        let is_touched = || done.read || is_shared(module, *global) || is_scattered(module, *global);
+        done.written && has_floats(module, *global) && is_touched()
+    };
+    let watched: Set<Global> = module.globals.keys().filter(is_watched).collect();
+    if watched.is_empty() {
+        return Set::default();
+    }
+    let mut done = walk::walk(module, entry, &watched);
+    done.found.sort_by_key(|found| std::cmp::Reverse(found.clash));
+    let mut told = Told { module, seen: Set::default(), diagnostics };
+    let mut apart = if done.is_complete { done.apart } else { Set::default() };
+    for found in &done.found {
+        apart.remove(&found.first.memory);
+        let done = accesses.done_to(found.first.memory).unwrap_or_default();
+        told.tell(found, !done.read && found.by_data);
+    }
+    if !done.is_complete {
+        let shared = watched.iter().filter(|global| is_shared(module, **global));
+        shared.for_each(|global| told.not_followed(*global, module.funcs[entry].span));
+    }
+    apart
+}
+
+fn is_shared(module: &Module, global: Global) -> bool {
+    module.globals[global].kind == GlobalKind::Shared
+}
+
+/// Whether something is stored to a buffer at an index that is more than numbers of threads and of loops: data may have chosen it.
+fn is_scattered(module: &Module, global: Global) -> bool {
+    module.funcs.values().any(|func| {
+        func.all_insts().into_iter().any(|inst| {
+            let data = &func.insts[inst];
+            matches!(data.op, Op::Store(_))
+                && memory(func, inst) == Some(global)
+                && data.operands.get(2).is_some_and(|index| !is_counted(func, *index, DEPTH))
+        })
+    })
+}
+
+/// Whether a number is computed from arguments and constants.
+fn is_counted(func: &Func, value: Value, depth: usize) -> bool {
+    let Some(data) = func.def(value) else { return true };
+    let is_arithmetic = matches!(data.op, Op::Math(_) | Op::Convert | Op::Bitcast | Op::Const(_));
+    let is_part = matches!(data.op, Op::Extract(_) | Op::Swizzle(_) | Op::Pack | Op::Global(_));
+    (is_arithmetic || is_part || data.op.is_loop())
+        && depth > 0
+        && data.operands.iter().all(|operand| is_counted(func, *operand, depth - 1))
+}
+
+/// Whether memory that other threads see holds floats.
+fn has_floats(module: &Module, global: Global) -> bool {
+    let data = &module.globals[global];
+    match (&data.kind, module.types.get(data.ty)) {
+        (GlobalKind::Static(_), _) => false,
+        (_, Type::Buffer(elem, _)) => holds_floats(module, elem),
+        (_, Type::Ref(inner)) => holds_floats(module, inner),
+        _ => texture_of(module, global).is_some_and(|texture| texture.scalar.is_float()),
+    }
+}
+
+struct Told<'a> {
+    module: &'a Module,
+    /// Where something was reported, and the group-shared variables of which something was.
+    seen: Set<(Option<Span>, Global)>,
+    diagnostics: &'a mut Diagnostics,
+}
+
+impl Told<'_> {
+    /// Reports a clash. Of buffers and textures, perhaps only those that are `scattered`: what is read and written is reported elsewhere.
+    fn tell(&mut self, Found { first, second, clash, .. }: &Found, scattered: bool) {
+        // It is reported at the read, or else at the later write.
+        let (at, other) = if first.kind == Kind::Read { (first, second) } else { (second, first) };
+        let is_error = *clash == Clash::Always;
+        // What may be is worth one warning for each variable.
+        let is_known = self.diagnostics.iter().any(|known| known.primary.span == at.span)
+            || !self.seen.insert((Some(at.span), at.memory))
+            || !is_error
+                && (self.seen.contains(&(None, at.memory))
+                    || !scattered && !is_shared(self.module, at.memory));
+        self.seen.insert((None, at.memory));
+        if is_known {
+            return;
+        }
+        let name = self.module.globals[at.memory].name;
+        let does = if at.kind == Kind::Read { "reads" } else { "writes" };
+        let (code, message) = match (is_error, at == other) {
+            (true, true) => (codes::KERNEL_RACE, format!("several threads write one element of `{name}`")),
+            (true, false) => (
+                codes::KERNEL_RACE,
+                format!(
+                    "a thread {does} an element of `{name}` that another thread writes, without a barrier between"
+                ),
+            ),
+            (false, true) => {
+                let when = if scattered { "" } else { " between two barriers" };
+                let message =
+                    format!("cannot determine whether several threads write one element of `{name}`{when}");
+                (codes::KERNEL_SHARES, message)
+            }
+            (false, false) => (
+                codes::KERNEL_SHARES,
+                format!(
+                    "cannot determine whether a thread {does} an element of `{name}` that another thread writes before the next barrier"
+                ),
+            ),
+        };
+        let help = match at == other {
+            true => "give each thread an element of its own, let one thread write, or add atomically",
+            false if is_shared(self.module, at.memory) => {
+                "put `GroupMemoryBarrierWithGroupSync()` between the two"
+            }
+            false => "read from one buffer and write to another",
+        };
+        let mut diagnostic = Diagnostic::new(code, at.span, message).help(help);
+        if other.span != at.span {
+            diagnostic = diagnostic
+                .label(other.span, if other.kind == Kind::Read { "read here" } else { "written here" });
+        }
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Reports that the kernel is too long to be followed.
+    fn not_followed(&mut self, global: Global, span: Span) {
+        let name = self.module.globals[global].name;
+        let message =
+            format!("cannot determine whether threads share elements of `{name}` between two barriers");
+        let diagnostic = Diagnostic::new(codes::KERNEL_SHARES, span, message);
+        self.diagnostics.push(diagnostic.help("compare with `cotangent gradcheck --entry`"));
+    }
+}
