@@ -2,10 +2,9 @@
 //!
 //! Lanes wait as one ([`turns`](crate::turns)). Where only some lanes may reach a barrier, code runs thread by thread.
 
-use super::{LANES, Lanes};
+use super::Lanes;
 use crate::compile::Result;
-use crate::state::at;
-use cranelift_codegen::ir::{InstBuilder, types};
+use cranelift_codegen::ir::InstBuilder;
 
 impl Lanes<'_, '_, '_> {
     /// Waits for the other threads of the group.
@@ -14,10 +13,9 @@ impl Lanes<'_, '_, '_> {
             return self.refuse("barriers in branches that lanes take apart");
         }
         // Threads before a dead lane have come as far as they may.
-        let live = self.body.load_state(types::I32, at::LIVE);
-        let is_whole = self.body.is_const(live, (1 << LANES) - 1);
+        let dead = self.is_lane_dead();
         let (end, whole) = (self.body.stopped_block(), self.body.b.create_block());
-        self.body.b.ins().brif(is_whole, whole, &[], end, &[]);
+        self.body.b.ins().brif(dead, end, &[], whole, &[]);
         self.body.b.switch_to_block(whole);
         self.body.barrier()?;
         let next = self.order.new_segment();

@@ -14,7 +14,6 @@ use super::host::Memory;
 use super::value::{Leaf, Repr, native};
 use super::{LANES, LEAF_BYTES, Lanes, PARTS};
 use crate::compile::Result;
-use crate::state::at;
 use cotangent_base::{Map, Scalar};
 use cotangent_ir::{Const, Func, InstData, LoopInfo, Math, Op, Path, Step, Type, Value, op_group};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -107,10 +106,7 @@ impl<'m> Lanes<'_, '_, 'm> {
         let outside = IntCC::UnsignedGreaterThanOrEqual;
         let ends = self.body.b.ins().icmp(outside, last, len);
         let begins = self.body.b.ins().icmp(outside, first, len);
-        let live = self.body.load_state(types::I32, at::LIVE);
-        let is_whole = self.body.is_const(live, (1 << LANES) - 1);
-        let one = self.body.int(types::I8, 1);
-        let dead = self.body.b.ins().bxor(is_whole, one);
+        let dead = self.is_lane_dead();
         let outside = self.body.b.ins().bor(begins, ends);
         self.body.b.ins().bor(outside, dead)
     }

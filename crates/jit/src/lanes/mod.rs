@@ -220,11 +220,8 @@ impl<'c, 'f, 'm> Lanes<'c, 'f, 'm> {
             return lanes.refuse("large values");
         }
         lanes.body.leave_arena();
-        let live = lanes.body.load_state(types::I32, at::LIVE);
-        let is_whole = lanes.body.is_const(live, (1 << LANES) - 1);
-        let one = lanes.body.int(types::I8, 1);
-        let status = lanes.body.b.ins().bxor(is_whole, one);
-        let status = lanes.body.b.ins().uextend(types::I32, status);
+        let dead = lanes.is_lane_dead();
+        let status = lanes.body.b.ins().uextend(types::I32, dead);
         lanes.body.b.ins().return_(&[status]);
         lanes.body.finish();
         Ok(())

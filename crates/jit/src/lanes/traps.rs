@@ -66,6 +66,14 @@ impl Lanes<'_, '_, '_> {
         self.body.store_state(len, at::LEN);
     }
 
+    /// Whether some lane is dead: 0 or 1.
+    pub(super) fn is_lane_dead(&mut self) -> Reg {
+        let live = self.body.load_state(types::I32, at::LIVE);
+        let is_whole = self.body.is_const(live, (1 << LANES) - 1);
+        let one = self.body.int(types::I8, 1);
+        self.body.b.ins().bxor(is_whole, one)
+    }
+
     pub(super) fn assert(&mut self, cond: Value, trap: Trap) -> Result<()> {
         match (self.leaf(cond), self.mask) {
             (Leaf::One(holds), Mask::Full) => {

@@ -1,5 +1,5 @@
 //! Teaches a small network a picture. `field ROUNDS`
 
 fn main() -> cotangent_apps::Outcome {
-    cotangent_apps::show("field", 2400, cotangent_apps::field::fit)
+    cotangent_apps::show("field", 4500, cotangent_apps::field::fit)
 }

@@ -61,7 +61,7 @@ impl Memory {
 }
 
 /// An element of a buffer whose index is in a row, not checked yet.
-struct Row {
+pub(super) struct Row {
     first: Reg,
     step: u32,
     scalar: Scalar,

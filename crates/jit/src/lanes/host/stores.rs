@@ -2,14 +2,14 @@
 //!
 //! A lane that is not in the mask, or dead, writes to memory that nobody reads.
 
-use super::{Access, Memory, element_index};
+use super::{Access, Memory, Row, element_index};
 use crate::compile::Result;
 use crate::lanes::value::{Leaf, Leaves, Mask};
 use crate::lanes::{LANES, Lanes};
 use crate::shape::Leaf as Kind;
 use crate::state::at;
 use cotangent_base::Scalar;
-use cotangent_ir::{Atomic, InstData, Path, Ty, Value};
+use cotangent_ir::{Atomic, InstData, Path, Step, Ty, Value};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as Reg, types};
 
 impl Lanes<'_, '_, '_> {
@@ -17,7 +17,7 @@ impl Lanes<'_, '_, '_> {
         let (handle, value, indices) = (data.operands[0], data.operands[1], &data.operands[2..]);
         self.note_store(handle, element_index(path, indices))?;
         let memory = self.memory(handle)?;
-        let Memory { base, given, len, elem, stride, .. } = memory;
+        let Memory { base, elem, stride, .. } = memory;
         let (steps, rest) = memory.rest(path, indices);
         let leaves = self.stored_leaves(value)?;
         match self.element(memory, path, indices)? {
@@ -26,36 +26,56 @@ impl Lanes<'_, '_, '_> {
                 let (access, ty) = self.walk(access, elem, steps, rest)?;
                 self.write(&access, ty, &leaves)
             }
-            Err(row) => {
-                let (fast, slow) = (self.body.b.create_block(), self.body.b.create_block());
-                let end = self.body.b.create_block();
-                let (is_outside, first) = self.row_outside(&row, len);
-                self.body.b.ins().brif(is_outside, slow, &[], fast, &[]);
-                self.body.b.switch_to_block(slow);
-                self.in_cold(slow, |lanes| {
-                    let index = lanes.checked(indices[0], len)?;
-                    if let Some((offset, ty)) = lanes.fixed_part(elem, steps) {
-                        let address = lanes.body.add_const(base, offset);
-                        lanes.write_one_by_one(address, index, stride, ty, &leaves)?;
-                    } else {
-                        let access = lanes.element_access(base, index, stride);
-                        let (access, ty) = lanes.walk(access, elem, steps, rest)?;
-                        lanes.write(&access, ty, &leaves)?;
-                    }
-                    lanes.body.b.ins().jump(end, &[]);
-                    Ok(())
-                })?;
-                self.body.b.switch_to_block(fast);
-                let at = self.body.mul_const(first, stride);
-                let address = self.body.b.ins().iadd(given, at);
-                let access = Access::Row(address, stride * i64::from(row.step));
-                let (access, ty) = self.walk(access, elem, steps, rest)?;
-                self.write(&access, ty, &leaves)?;
-                self.body.b.ins().jump(end, &[]);
-                self.body.b.switch_to_block(end);
-                Ok(())
-            }
+            Err(row) => self.store_row(memory, &row, indices[0], (steps, rest), &leaves),
         }
+    }
+
+    /// Writes leaves to elements in a row. The slow path is for rows that extend beyond the buffer and for dead lanes.
+    fn store_row(
+        &mut self,
+        memory: Memory,
+        row: &Row,
+        index: Value,
+        (steps, rest): (&[Step], &[Value]),
+        leaves: &[Leaf],
+    ) -> Result<()> {
+        let Memory { base, given, len, elem, stride, .. } = memory;
+        let (fast, slow, end) =
+            (self.body.b.create_block(), self.body.b.create_block(), self.body.b.create_block());
+        let (mut is_slow, first) = self.row_outside(row, len);
+        let fixed = self.fixed_part(elem, steps);
+        let all_write = self.mask.is_full() && fixed.is_some();
+        if all_write {
+            let dead = self.is_lane_dead();
+            is_slow = self.body.b.ins().bor(is_slow, dead);
+        }
+        self.body.b.ins().brif(is_slow, slow, &[], fast, &[]);
+        self.body.b.switch_to_block(slow);
+        self.in_cold(slow, |lanes| {
+            let index = lanes.checked(index, len)?;
+            if let Some((offset, ty)) = fixed {
+                let address = lanes.body.add_const(base, offset);
+                lanes.write_one_by_one(address, index, stride, ty, leaves)?;
+            } else {
+                let access = lanes.element_access(base, index, stride);
+                let (access, ty) = lanes.walk(access, elem, steps, rest)?;
+                lanes.write(&access, ty, leaves)?;
+            }
+            lanes.body.b.ins().jump(end, &[]);
+            Ok(())
+        })?;
+        self.body.b.switch_to_block(fast);
+        let at = self.body.mul_const(first, stride);
+        let address = self.body.b.ins().iadd(given, at);
+        let access = Access::Row(address, stride * i64::from(row.step));
+        let (access, ty) = self.walk(access, elem, steps, rest)?;
+        match all_write {
+            true => self.write_whole(&access, ty, leaves)?,
+            false => self.write(&access, ty, leaves)?,
+        }
+        self.body.b.ins().jump(end, &[]);
+        self.body.b.switch_to_block(end);
+        Ok(())
     }
 
     /// The leaves of a value to be stored.
