@@ -1,4 +1,4 @@
-//! `budget`: finds how every backward derivative keeps to a number of bytes: `--context BYTES`.
+//! `budget`: finds how every backward derivative stays within a number of bytes: `--context BYTES`.
 //!
 //! Input: a module with a [budget](cotangent_ir::Module::budget). Output: a [`Policy`] for each backward derivative that it requests.
 //!
@@ -73,7 +73,7 @@ struct Search {
     least: u64,
 }
 
-/// The policies under which what `roots` and the functions of `module` request keeps to the budget.
+/// The policies under which what `roots` and the functions of `module` request stays within the budget.
 pub(crate) fn policies(module: &Module, roots: &[FuncId], budget: u64) -> (Policies, Diagnostics) {
     let mut searches: Vec<Search> = Vec::new();
     for rung in 0..LADDER.len() {
@@ -160,7 +160,7 @@ fn complaints(module: &Module, searches: &[Search], budget: u64) -> Diagnostics 
     for search in searches.iter().filter(|search| !search.fits && search.least < u64::MAX) {
         let FuncKind::Request(_, of) = module.funcs[search.request].kind else { continue };
         let (name, span) = (module.funcs[of].plain_name(), module.funcs[of].span);
-        let message = format!("the backward pass of `{name}` cannot keep to {budget} bytes");
+        let message = format!("the backward pass of `{name}` does not fit in {budget} bytes");
         let diagnostic = Diagnostic::new(codes::BUDGET, span, message)
             .note(format!(
                 "recomputing what can be recomputed, and cutting loops, it still stores {} bytes at a time",

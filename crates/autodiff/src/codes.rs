@@ -49,7 +49,7 @@ cotangent_base::codes! {
     /// resource cannot be stored between the passes.
     ///
     /// Load from both and choose between the values.
-    E0609 NOT_KEEPABLE = "backward pass needs a resource chosen at run time";
+    E0609 NOT_STORABLE = "backward pass needs a resource chosen at run time";
 
     /// The context of a function contains the contexts of its callees, so the context of a recursive function would contain
     /// itself. The backward pass therefore runs a recursive function again at every level. That is possible only if the function

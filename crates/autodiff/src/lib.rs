@@ -15,7 +15,7 @@
 //! - [`reverse`] runs these in order: reverse mode.
 //! - [`mod@report`] lists what a backward derivative stores and recomputes.
 //! - [`substitute`] makes substitutes run in all code that is differentiated.
-//! - `budget` finds how derivatives keep to a number of bytes.
+//! - `budget` finds how derivatives stay within a number of bytes.
 //! - `callee` decides how a call is differentiated, and which functions are sources: functions whose custom derivatives run
 //!   even if no tangent or cotangent arrives.
 //! - `by_hand` finds custom derivatives that take care of memory themselves.

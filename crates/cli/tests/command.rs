@@ -228,6 +228,16 @@ fn a_program_with_errors_exits_with_1_and_names_the_place() {
 }
 
 #[test]
+fn every_target_has_its_name_on_the_command_line() {
+    for command in ["compile", "reflect"] {
+        let help = String::from_utf8(cotangent(&words(&format!("{command} --help"))).stdout).unwrap();
+        for target in cotangent::ir::layout::Target::ALL {
+            assert!(help.contains(target.name()), "`{command} --help` does not name `{}`", target.name());
+        }
+    }
+}
+
+#[test]
 fn a_bad_command_line_exits_with_2_and_says_what_there_is() {
     let folder = Folder::new("usage");
     let file = folder.file("kernel.slang", KERNEL);
@@ -620,6 +630,14 @@ fn a_run_that_reaches_its_limit_is_told_how_to_raise_it() {
     let late = run("run", &file, "--set o=f32[1] --max-seconds 1");
     assert_eq!(late.status.code(), Some(4));
     assert!(said(&late).contains("E0813") && said(&late).contains("--max-seconds"), "{}", said(&late));
+    // Each launch is short, but there are many.
+    let quick = folder
+        .file("quick.slang", "RWStructuredBuffer<float> o; [numthreads(1, 1, 1)] void main() { o[0] += 1; }");
+    for many in ["--repeat 4000000000", "--entry main*1000000000"] {
+        let late = run("run", &quick, &format!("--set o=f32[1] --max-seconds 1 {many}"));
+        assert_eq!(late.status.code(), Some(4), "{many}");
+        assert!(said(&late).contains("E0813"), "{}", said(&late));
+    }
     let slow = run("run", &file, "--set o=f32[1] --backend interpreter --max-steps 10000");
     assert!(said(&slow).contains("E0804"), "{}", said(&slow));
 }

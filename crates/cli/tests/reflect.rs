@@ -121,3 +121,54 @@ fn parameters_of_a_derived_kernel_are_listed() {
     let only = run("reflect", &["--wrt", "w"]);
     assert!(only.contains("w_grad") && !only.contains("k_grad"), "{only}");
 }
+
+/// `bool` is a word in the emitted code; numbers that no attribute gives are the first free ones.
+#[test]
+fn specialization_constants_are_listed_with_their_numbers() {
+    let place = Folder::new("constants");
+    let program =
+        "[[vk::constant_id(3)]] const int kind = 4; [SpecializationConstant] const float gain = 1.5;
+        layout(constant_id = 0) const bool on = true; RWStructuredBuffer<float> o;
+        [shader(\"compute\")] [numthreads(1, 1, 1)] void main() { o[0] = on ? kind * gain : 0; }";
+    place.file("constants.slang", program);
+    let path = place.path("constants.slang");
+    let reflect = |format: &str| {
+        let output =
+            cotangent(&["reflect", &path, "--target", "spirv", "--format", format].map(String::from));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = reflect("text");
+    for line in [
+        "  kind: int  [number 3, default 4]",
+        "  gain: float  [number 1, default 1.5]",
+        "  on: uint  [number 0, default 1]",
+    ] {
+        assert!(text.lines().any(|l| l == line), "`{line}` is not in\n{text}");
+    }
+    let json: Value = serde_json::from_str(&reflect("json")).unwrap();
+    let constants = json["constants"].as_array().unwrap();
+    let kind = serde_json::json!({ "name": "kind", "id": 3, "type": "int", "default": 4 });
+    assert!(constants.contains(&kind), "{constants:?}");
+}
+
+/// `layout(..)` binds as the attributes do.
+#[test]
+fn layouts_bind_as_attributes_do() {
+    let place = Folder::new("layouts");
+    let program = |first: &str, second: &str| {
+        format!(
+            "{first} Texture2D<float4> image; {second} RWStructuredBuffer<float> o;
+            [shader(\"compute\")] [numthreads(1, 1, 1)] void main() {{ o[0] = image[uint2(0)].x; }}"
+        )
+    };
+    place.file("glsl.slang", program("layout(set = 1, binding = 3)", "layout(binding = 2)"));
+    place.file("slang.slang", program("[[vk::binding(3, 1)]]", "[[vk::binding(2)]]"));
+    let reflect = |name: &str| {
+        let output = cotangent(&["reflect", &place.path(name), "--target", "spirv"].map(String::from));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(reflect("glsl.slang").contains("3 of space 1"), "{}", reflect("glsl.slang"));
+    assert_eq!(reflect("glsl.slang"), reflect("slang.slang"));
+}

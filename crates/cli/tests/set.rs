@@ -104,3 +104,25 @@ fn a_list_without_a_type_takes_that_of_the_parameter() {
         assert_eq!((code, said), (Some(2), format!("error: {says}\n")), "{value}");
     }
 }
+
+/// Elements that are set say how long an array without a length is; the flag says it too.
+#[test]
+fn elements_give_the_length_of_an_array() {
+    let folder = Folder::new("set-lengths");
+    let program = "RWStructuredBuffer<float> all[]; StructuredBuffer<float> inputs[];
+        [shader(\"compute\")] [numthreads(1, 1, 1)] void main(uint3 t : SV_DispatchThreadID) { all[1][0] = inputs[t.x][0] + 1; }";
+    folder.file("open.slang", program);
+    let run = |more: &[&str]| {
+        let mut args: Vec<String> = vec!["run".into(), folder.path("open.slang")];
+        args.extend(["--set", "all[1]=f32[0]", "--print", "all[1]"].map(String::from));
+        args.extend(more.iter().map(|word| word.to_string()));
+        let output = cotangent(&args);
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let (code, said) = run(&["--set", "inputs[0]=f32[4]"]);
+    assert_eq!((code, said.as_str()), (Some(0), "all[1] = f32[5]\n"));
+    let (code, said) = run(&["--specialize-global", "inputs=2"]);
+    assert!(code != Some(0) && said.contains("out of bounds"), "{said}");
+    let (code, said) = run(&[]);
+    assert!(code == Some(1) && said.contains("error[E0720]"), "{said}");
+}

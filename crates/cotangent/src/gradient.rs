@@ -23,8 +23,9 @@ use cotangent_interp::{Detached, Machine, Options, Program, Stopped, Val, Values
 use cotangent_ir::texture::Opaque;
 use cotangent_ir::{Const, Dir, FuncId, Global, Mode, Module, Param, Ret, Ty, Type, Types, layout};
 use cotangent_lower::Lowered;
+use cotangent_runtime::data::room_for;
 use cotangent_runtime::path::{Leaf, leaves};
-use cotangent_runtime::{Compiled, Params};
+use cotangent_runtime::{Compiled, Error, Params};
 use native::{Calls, Wide};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -132,6 +133,13 @@ impl Evaluator {
             inputs,
             enumerators: vec![],
         }
+    }
+
+    /// Fails if there is not enough memory for the values of parameters: here each number takes many bytes.
+    pub fn check_room(params: &Params) -> Result<(), Error> {
+        let bytes = params.iter().map(|(_, _, _, bytes)| bytes.len()).fold(0, usize::saturating_add);
+        // The values are there twice.
+        room_for(bytes.saturating_mul(2 * size_of::<Val>()))
     }
 
     /// Gives the shader parameters that the function reads their values. Without this, uniforms are zero and buffers empty.

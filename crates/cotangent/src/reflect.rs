@@ -9,7 +9,7 @@ use cotangent_ir::layout::bind::{Bindings, BlockPlace, Bound, Slot};
 use cotangent_ir::layout::{Matrices, Rules, Target, bind};
 use cotangent_ir::shader::{Block, ShaderParam, ShaderVarying, Shape};
 use cotangent_ir::texture::{Dim, Opaque, Texture};
-use cotangent_ir::{Access, Entry, Link, Stage, Ty, Type, Types};
+use cotangent_ir::{Access, Const, Entry, Global, Link, Module, Specialized, Stage, Ty, Type, Types};
 use cotangent_lower::Lowered;
 pub use cotangent_passes::prints::Format;
 pub use cotangent_sema::hir::{AttributeValue, UserAttribute};
@@ -31,6 +31,21 @@ pub struct Reflection {
     pub prints: Option<Printed>,
     /// Attributes that the program defines.
     pub attributes: Vec<UserAttribute>,
+    /// The specialization constants that the host may set when it makes a pipeline.
+    pub constants: Vec<Constant>,
+}
+
+/// A specialization constant of the emitted code.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Constant {
+    /// Its name.
+    pub name: Symbol,
+    /// The number by which the host knows it.
+    pub id: u32,
+    /// Its type in the emitted code, where a `bool` is a `uint`.
+    pub ty: &'static str,
+    /// Its value unless the host sets it.
+    pub default: AttributeValue,
 }
 
 /// The buffer in which shaders store what they print. [`Prints`](cotangent_runtime::shader::Prints) says how.
@@ -146,7 +161,20 @@ pub fn reflect(
         contexts,
         prints: None,
         attributes: vec![],
+        constants: lowered.module.specialized.iter().map(|item| constant(&lowered.module, item)).collect(),
     }
+}
+
+fn constant(module: &Module, (variable, constant): &(Global, Specialized)) -> Constant {
+    let data = &module.globals[*variable];
+    let inner = if let Type::Ref(inner) = module.types.get(data.ty) { inner } else { data.ty };
+    let ty = module.types.scalar_of(inner).map_or("", scalar_name);
+    let default = match constant.default {
+        Const::Bool(set) => AttributeValue::Bool(set),
+        Const::Int(number) => AttributeValue::Int(number),
+        Const::Float(bits) => AttributeValue::Float(f64::from_bits(bits)),
+    };
+    Constant { name: data.name, id: constant.id, ty, default }
 }
 
 fn varying(entry: &Entry, shown: &ShaderVarying) -> Varying {

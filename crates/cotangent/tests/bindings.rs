@@ -67,7 +67,7 @@ fn parameters_are_bound_where_the_reference_compiler_binds_them() {
             Matrices::Columns if !facts.exists() => continue,
             Matrices::Columns => std::fs::read_to_string(facts).unwrap(),
         };
-        for target in Target::ALL {
+        for &target in Target::ALL {
             let found = reflect(program, target, matrices);
             let own = facts.lines().filter_map(|l| l.split_once(' ')).filter(|(t, _)| *t == target.name());
             for (_, fact) in own {

@@ -2,6 +2,29 @@
 
 use cotangent::ir::layout::Target;
 use cotangent::{Request, Roots, Session, Texts};
+use std::path::Path;
+
+#[test]
+fn the_checker_knows_all_targets() {
+    let mut known = cotangent_sema::capability::TARGETS.to_vec();
+    let mut all: Vec<&str> = Target::ALL.iter().map(|target| target.name()).collect();
+    known.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(known, all);
+}
+
+#[test]
+fn the_library_has_the_functions_that_printed_derivatives_call() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../std");
+    let files =
+        std::fs::read_dir(folder).unwrap().map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    let library: String = files.collect();
+    for name in cotangent_emit_slang::functions() {
+        let is_declared =
+            [format!(" {name}("), format!(" {name}<")].iter().any(|text| library.contains(text));
+        assert!(is_declared, "`{name}` is not in the library");
+    }
+}
 
 #[test]
 fn differences_between_pixels_are_refused_in_compute_shaders() {

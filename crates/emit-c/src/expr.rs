@@ -390,3 +390,23 @@ pub(crate) fn function(math: Math) -> &'static str {
         Math::Shl | Math::Shr | math_group!(arithmetic | compare | round | elementary) => math.name(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::function;
+    use cotangent_ir::Math;
+
+    #[test]
+    fn the_prelude_has_a_function_for_every_operation() {
+        let prelude = include_str!("prelude/common.h");
+        for math in Math::ALL {
+            let name = function(*math);
+            // A macro with the name as its first argument defines it, or it is written out.
+            let by_macro =
+                ["UNARY", "BINARY", "WRAPPING", "COMPARE", "FLOAT"].map(|kind| format!("CT_{kind}({name},"));
+            let written = format!(" {name}(T a");
+            let is_defined = by_macro.iter().any(|text| prelude.contains(text)) || prelude.contains(&written);
+            assert!(is_defined, "`ct::{name}` is missing in prelude/common.h");
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Emits instructions.
+//! Selects how each instruction is emitted, and emits those that update a variable in place.
 
 use crate::expr::Expr;
 use crate::func::{FuncEmitter, Val};

@@ -8,7 +8,7 @@ use crate::{Result, unsupported};
 use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::capabilities::Feature;
 use cotangent_ir::layout::Target;
-use cotangent_ir::{Const, InstData, Math, Op, Ty, Type, Value, op_group, type_group};
+use cotangent_ir::{Const, InstData, Math, Op, Ty, Type, Value, math_group, op_group, type_group};
 use naga::{BinaryOperator, Expression, Handle, MathFunction, ScalarKind, UnaryOperator};
 
 type Expr = Handle<Expression>;
@@ -213,9 +213,12 @@ impl FuncEmitter<'_, '_> {
 
     /// Refuses what the target does not do to numbers of this size.
     fn check_math(&self, math: Math, s: Scalar) -> Result<()> {
-        let bits =
-            [Math::CountBits, Math::FirstBitLow, Math::FirstBitHigh, Math::ReverseBits].contains(&math);
-        if bits && (is_narrow(s) || s.bits() == 64) {
+        let counts_bits = match math {
+            Math::CountBits | Math::FirstBitLow | Math::FirstBitHigh | Math::ReverseBits => true,
+            Math::Shl | Math::Shr => false,
+            math_group!(arithmetic | logic | compare | test | round | elementary) => false,
+        };
+        if counts_bits && (is_narrow(s) || s.bits() == 64) {
             return unsupported(self.span, format!("`{}` of {s} is not supported", math.name()));
         }
         if s != Scalar::F64 {

@@ -9,6 +9,7 @@
 //! `atomicAnd(&memory[w], ~mask); atomicOr(&memory[w], bits);`
 
 use crate::func::FuncEmitter;
+use crate::refuse::refuse;
 use crate::{Result, unsupported};
 use cotangent_base::{Scalar, scalar_group};
 use cotangent_ir::capabilities::Feature;
@@ -17,6 +18,23 @@ use cotangent_ir::{Const, Op, Path, Ty, Type, Types, Value, type_group};
 use naga::{BinaryOperator, Expression, Handle, Literal, ScalarKind, Statement};
 
 type Expr = Handle<Expression>;
+
+/// The most numbers that a load or store of words is written out for: naga's writers take quadratic time in some languages.
+const MOST_NUMBERS: u64 = 1 << 14;
+
+/// How many numbers a value consists of.
+fn numbers_in(types: &Types, ty: Ty) -> u64 {
+    match types.get(ty) {
+        Type::Vector(_, n) => n.into(),
+        Type::Matrix(_, r, c) => u64::from(r) * u64::from(c),
+        Type::Array(elem, n) => u64::from(n).saturating_mul(numbers_in(types, elem)),
+        Type::Struct(id) | Type::Sum(id) => {
+            let fields = types.struct_def(id).fields.iter();
+            fields.map(|field| numbers_in(types, field.ty)).fold(0, u64::saturating_add)
+        }
+        Type::Unit | Type::Scalar(_) | Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) => 1,
+    }
+}
 
 /// Memory of words.
 #[derive(Clone, Copy, Debug)]
@@ -247,7 +265,7 @@ impl FuncEmitter<'_, '_> {
 
     /// A value in memory.
     pub fn read_words(&mut self, at: Address, ty: Ty) -> Result<Expr> {
-        let parts = self.parts_at(at, ty);
+        let parts = self.parts_at(at, ty)?;
         match self.module().types.get(ty) {
             Type::Unit => Ok(self.word_literal(0)),
             Type::Array(_, 0) => self.zero(ty),
@@ -280,7 +298,7 @@ impl FuncEmitter<'_, '_> {
             }
             type_group!(number | composite | handle) => {}
         }
-        for (index, (at, part)) in self.parts_at(at, ty).into_iter().enumerate() {
+        for (index, (at, part)) in self.parts_at(at, ty)?.into_iter().enumerate() {
             let inner = self.expr(Expression::AccessIndex { base: value, index: index as u32 });
             self.write_words(at, part, inner)?;
         }
@@ -288,8 +306,14 @@ impl FuncEmitter<'_, '_> {
     }
 
     /// Where the parts of a value are.
-    fn parts_at(&self, at: Address, ty: Ty) -> Vec<(Address, Ty)> {
+    fn parts_at(&self, at: Address, ty: Ty) -> Result<Vec<(Address, Ty)>> {
         let types = &self.module().types;
+        if numbers_in(types, ty) > MOST_NUMBERS {
+            let what = format!(
+                "a value of more than {MOST_NUMBERS} numbers in memory that is accessed as words is not supported"
+            );
+            return refuse(Feature::LongWords, self.span, what);
+        }
         let count = match types.get(ty) {
             Type::Vector(_, n) | Type::Matrix(_, n, _) => n.into(),
             Type::Array(_, n) => n,
@@ -302,7 +326,7 @@ impl FuncEmitter<'_, '_> {
             | Type::Ref(_) => 0,
         };
         let part = |index| at.of.rules.part(types, ty, index).map(|(offset, part)| (at.later(offset), part));
-        (0..count).filter_map(part).collect()
+        Ok((0..count).filter_map(part).collect())
     }
 
     pub fn read_word(&mut self, at: Address) -> Expr {

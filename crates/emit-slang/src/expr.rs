@@ -203,6 +203,13 @@ impl FuncEmitter<'_, '_> {
         Ok(Expr::of(text, PRIMARY, &parts))
     }
 
+    fn function(&self, math: Math, data: &InstData, args: &[Expr]) -> Result<Expr> {
+        match function(math) {
+            Some(name) => Ok(Expr::call(name, args)),
+            None => self.misplaced(data),
+        }
+    }
+
     fn math(&self, math: Math, data: &InstData, args: &[Expr]) -> Result<Expr> {
         let s = self.scalar(data.operands[0]);
         let is_bool = s == Scalar::Bool;
@@ -213,7 +220,7 @@ impl FuncEmitter<'_, '_> {
             Math::Sub => infix("-", SUM),
             Math::Mul => infix("*", PRODUCT),
             Math::Div => infix("/", PRODUCT),
-            Math::Rem if s.is_float() => Expr::call("fmod", args),
+            Math::Rem if s.is_float() => self.function(math, data, args)?,
             Math::Rem => infix("%", PRODUCT),
             Math::Neg => prefix("-"),
             Math::And if is_bool => infix("&&", BOTH),
@@ -232,14 +239,11 @@ impl FuncEmitter<'_, '_> {
             Math::Le => infix("<=", RELATION),
             Math::Gt => infix(">", RELATION),
             Math::Ge => infix(">=", RELATION),
-            Math::Sign => Expr::call("__signum", args),
-            Math::CountBits => Expr::call("__countbits", args),
-            Math::FirstBitLow => Expr::call("__firstbitlow", args),
-            Math::FirstBitHigh => Expr::call("__firstbithigh", args),
-            Math::RoundEven => return self.misplaced(data),
-            Math::ReverseBits | math_group!(arithmetic | test | round | elementary) => {
-                Expr::call(math.name(), args)
+            Math::Sign | Math::Abs | Math::Min | Math::Max | Math::Fma => self.function(math, data, args)?,
+            Math::CountBits | Math::FirstBitLow | Math::FirstBitHigh | Math::ReverseBits => {
+                self.function(math, data, args)?
             }
+            math_group!(test | round | elementary) => self.function(math, data, args)?,
         };
         // Small integers become `int` in arithmetic.
         if types::is_small(s) && expr.level < PRIMARY && !matches!(expr.level, RELATION | EQUALITY) {
@@ -247,6 +251,23 @@ impl FuncEmitter<'_, '_> {
             return Ok(Expr::of(format!("{whole}({})", expr.text), PRIMARY, args));
         }
         Ok(expr)
+    }
+}
+
+/// The function of the library that computes an element-wise operation, if it is not an operator and the library has it.
+pub(crate) fn function(math: Math) -> Option<&'static str> {
+    match math {
+        Math::Rem => Some("fmod"),
+        Math::Sign => Some("__signum"),
+        Math::CountBits => Some("__countbits"),
+        Math::FirstBitLow => Some("__firstbitlow"),
+        Math::FirstBitHigh => Some("__firstbithigh"),
+        Math::RoundEven | Math::Add | Math::Sub | Math::Mul | Math::Div | Math::Neg => None,
+        Math::Shl | Math::Shr | math_group!(logic | compare) => None,
+        Math::Abs | Math::Min | Math::Max | Math::Fma | Math::ReverseBits => Some(math.name()),
+        Math::Floor | Math::Ceil | Math::Round | Math::Trunc | math_group!(test | elementary) => {
+            Some(math.name())
+        }
     }
 }
 

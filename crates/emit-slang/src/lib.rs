@@ -25,6 +25,7 @@ mod inst;
 mod names;
 mod types;
 
+pub use names::functions;
 pub use types::scalar as scalar_name;
 
 use cotangent_base::{Diagnostic, Map, Span};

@@ -1,6 +1,8 @@
 //! Chooses names that mean nothing else in Slang and are close to those of the source.
 
+use crate::expr::function;
 use cotangent_base::Set;
+use cotangent_ir::Math;
 
 /// Keywords and names of types.
 const KEYWORDS: &str = "and Array as associatedtype bool break case catch cbuffer centroid class column_major const constexpr continue \
@@ -10,9 +12,13 @@ const KEYWORDS: &str = "and Array as associatedtype bool break case catch cbuffe
     ref register return row_major sample sizeof snorm static string String struct super switch tbuffer this This throw throws true \
     try typealias typedef typename uint uint8_t uint16_t uint64_t uniform unorm using var vector void volatile where while yield";
 
-/// The functions that printed code calls. No variable may have one of these names.
-const FUNCTIONS: &str = "abort abs acos acosh asfloat asin asinh atan atan2 atanh bit_cast ceil cos cosh dot exp exp2 floor fma fmod \
-    isinf isnan log log10 log2 max min mul pow reversebits round rsqrt select sin sinh sqrt tan tanh transpose trunc";
+/// The functions that printed code calls beside those of [`function`]. No variable may have one of these names.
+const FUNCTIONS: &str = "abort asfloat bit_cast dot mul select transpose";
+
+/// The functions of the library that printed code calls.
+pub fn functions() -> impl Iterator<Item = &'static str> {
+    Math::ALL.iter().filter_map(|math| function(*math)).chain(FUNCTIONS.split_whitespace())
+}
 
 /// The names of one scope, and those around it.
 #[derive(Clone, Default)]
@@ -42,7 +48,7 @@ impl Names {
 }
 
 fn is_function(name: &str) -> bool {
-    FUNCTIONS.split_whitespace().any(|word| word == name)
+    functions().any(|function| function == name)
 }
 
 fn is_keyword(name: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Draws: runs a vertex and a fragment shader over a grid of pixels, and reads the pixels back.
 
-use crate::run::pushed;
+use crate::bindings::pushed;
 use crate::{Binding, Code, Device, Error};
 
 /// Shaders that draw, and what is bound to them.

@@ -13,6 +13,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod backend;
+mod bindings;
 mod clock;
 mod depth;
 mod device;

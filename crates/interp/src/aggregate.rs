@@ -190,8 +190,11 @@ pub(crate) fn build(shape: Type, scalars: &[Const]) -> Val {
 /// How many array elements a value of a type has, at the innermost level.
 pub(crate) fn array_elements(types: &Types, ty: Ty) -> u64 {
     match types.get(ty) {
-        Type::Array(elem, n) => u64::from(n) * array_elements(types, elem).max(1),
-        Type::Struct(id) => types.struct_def(id).fields.iter().map(|f| array_elements(types, f.ty)).sum(),
+        Type::Array(elem, n) => u64::from(n).saturating_mul(array_elements(types, elem).max(1)),
+        Type::Struct(id) => {
+            let fields = types.struct_def(id).fields.iter();
+            fields.map(|f| array_elements(types, f.ty)).fold(0, u64::saturating_add)
+        }
         Type::Sum(id) => {
             let members = types.struct_def(id).fields.iter();
             members.map(|f| array_elements(types, f.ty)).max().unwrap_or(0)

@@ -4,6 +4,7 @@
 //! it may write, until it ends. It shares memory that it only reads; concurrent readers see the state before the launch.
 //! Locks are taken in a fixed order, so that launches in several threads cannot deadlock.
 
+use crate::aggregate::array_elements;
 use crate::held::Detached;
 use crate::layout::{narrowed, widened};
 use crate::params::{Param, Store};
@@ -174,9 +175,12 @@ impl Interpreter {
 }
 
 impl Program {
-    /// A value from bytes in C layout.
+    /// A value from bytes in C layout; none if it has more elements than a program may have. Such a program stops when it reads one.
     pub fn value(&self, ty: Ty, bytes: &[u8]) -> Val {
         let types = &self.module().types;
+        if array_elements(types, ty) > self.options().max_elements {
+            return Val::Undef;
+        }
         let decode = |layouts: &crate::layout::Layouts| layouts.shape(types, ty).map(|s| s.decode(bytes));
         let value = match self.options().wide {
             true => decode(&crate::layout::Layouts::new(types, false)),

@@ -32,7 +32,7 @@ pub(crate) enum Held {
 impl Machine<'_> {
     /// Notes what is detached from here on.
     pub fn note_detached(&mut self) {
-        self.count_rounds();
+        self.count_iterations();
         self.held = Held::Noting(Map::default());
     }
 
@@ -46,7 +46,7 @@ impl Machine<'_> {
 
     /// From here on, replaces values detached in the same places by these.
     pub fn give_detached(&mut self, values: &Detached) {
-        self.count_rounds();
+        self.count_iterations();
         self.held = Held::Given(values.clone());
     }
 

@@ -21,6 +21,7 @@
 
 mod aggregate;
 mod backend;
+mod counters;
 mod decode;
 mod dispatch;
 mod held;
@@ -40,8 +41,9 @@ mod wave;
 pub use backend::{Buffer, Interpreter, Texture};
 use cotangent_runtime::trap as stop;
 pub use cotangent_runtime::{CODES, OtherThread, Outside, Stopped, UnknownType};
+pub use counters::Counters;
 pub use held::Detached;
-pub use machine::{Counters, Machine, Options};
+pub use machine::{Machine, Options};
 pub use params::Values;
 pub use pointer::Pointer;
 pub use program::Program;

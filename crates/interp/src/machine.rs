@@ -1,6 +1,7 @@
 //! The machine: memory, frames, and the loop that runs codes.
 
 use crate::aggregate::array_elements;
+use crate::counters::Counters;
 use crate::decode::{Arg, Code, Decoded, Level, Slot};
 use crate::held::Held;
 use crate::params::{Param, Store};
@@ -32,47 +33,6 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options { wide: false, max_steps: 4_000_000_000, max_depth: 10_000, max_elements: 1 << 25 }
-    }
-}
-
-/// What running cost.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Counters {
-    /// Instructions run, jumps of loops and branches included.
-    pub steps: u64,
-    /// Array elements zero-filled, added or copied beyond the instruction itself.
-    pub elements: u64,
-    /// Times that somebody looked at a value nobody may look at, and saw zero.
-    pub undef_reads: u64,
-    /// Times that an operation made of finite numbers one that is not, as `sqrt(-1.0)` and `1.0 / 0.0` do.
-    pub escapes: u64,
-    /// Times that `min`, `max` or `abs` could not tell which of two real numbers to choose.
-    pub ties: u64,
-}
-
-impl Counters {
-    /// Notes what is unusual about an operation on numbers.
-    pub(crate) fn watch(&mut self, op: Math, operands: &[Const], result: Const) {
-        self.escapes += u64::from(!is_finite(&result) && operands.iter().all(is_finite));
-        if matches!(op, Math::Min | Math::Max | Math::Abs) && is_tie(operands) {
-            self.ties += 1;
-        }
-    }
-}
-
-/// Whether real numbers are equal, or one alone is zero.
-fn is_tie(operands: &[Const]) -> bool {
-    let number = |c: &Const| match c {
-        Const::Float(bits) => Some(f64::from_bits(*bits)),
-        Const::Int(_) | Const::Bool(_) => None,
-    };
-    number(&operands[0]).is_some_and(|a| a == operands.get(1).map_or(0.0, |b| number(b).unwrap_or(f64::NAN)))
-}
-
-fn is_finite(number: &Const) -> bool {
-    match number {
-        Const::Float(bits) => f64::from_bits(*bits).is_finite(),
-        Const::Int(_) | Const::Bool(_) => true,
     }
 }
 
@@ -224,7 +184,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Counts the iterations of all loops from the next call on.
-    pub(crate) fn count_rounds(&mut self) {
+    pub(crate) fn count_iterations(&mut self) {
         if let Some(counting) = self.loaded.counting(self.module) {
             self.loaded = counting;
             self.decoded = EntityMap::filled(None, self.module.funcs.len());
@@ -520,13 +480,15 @@ enum Change {
     },
 }
 
-/// How many elements the arrays of a variable have.
+/// How many elements the arrays of a variable or uniform have.
 pub(crate) fn variable_elements(module: &Module, data: &GlobalData) -> u64 {
-    let ty = module.types.get(data.ty);
-    if let (GlobalKind::Static(_) | GlobalKind::Shared, Type::Ref(inner)) = (&data.kind, ty) {
-        return array_elements(&module.types, inner);
+    match (&data.kind, module.types.get(data.ty)) {
+        (GlobalKind::Static(_) | GlobalKind::Shared, Type::Ref(inner)) => {
+            array_elements(&module.types, inner)
+        }
+        (GlobalKind::Param, _) => array_elements(&module.types, data.ty),
+        (GlobalKind::Static(_) | GlobalKind::Shared, _) => 0,
     }
-    0
 }
 
 /// The source of what a frame is about.

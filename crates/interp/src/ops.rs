@@ -59,8 +59,10 @@ impl Machine<'_> {
             Op::Global(global) => {
                 if let Type::Buffer(..) | Type::Opaque(_) | Type::Ref(_) = shape {
                     Val::Handle(*global)
-                } else {
+                } else if self.has_room {
                     self.value_of(*global)
+                } else {
+                    return Err(Trap::OutOfMemory);
                 }
             }
             Op::Load(_) => return self.load(levels, func.ty(data.results[0]), args),

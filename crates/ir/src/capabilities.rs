@@ -23,7 +23,7 @@ pub enum Support {
 }
 
 /// A row: the name in the guide, then the columns in the order of [`COLUMNS`].
-type Row = (&'static str, [Support; 7]);
+type Row = (&'static str, [Support; COLUMNS.len()]);
 
 /// The order of the table's columns.
 const COLUMNS: [Target; 7] =
@@ -31,6 +31,17 @@ const COLUMNS: [Target; 7] =
 
 /// The targets that are shading languages.
 pub const SHADERS: [Target; 5] = [Target::Wgsl, Target::SpirV, Target::Glsl, Target::Hlsl, Target::Metal];
+
+// A new target is a column, and either a shading language or one with pointers.
+const _: () = {
+    assert!(COLUMNS.len() == Target::ALL.len());
+    let (mut shaders, mut number) = (0, 0);
+    while number < COLUMNS.len() {
+        shaders += !COLUMNS[number].has_pointers() as usize;
+        number += 1;
+    }
+    assert!(shaders == SHADERS.len());
+};
 
 /// A row whose shading languages are alike.
 const fn alike(title: &'static str, shaders: Support, cpp: Support, cuda: Support) -> Row {
@@ -141,6 +152,8 @@ features! {
     LargeValue => native("variables of more than 4 MiB", [Yes, Yes, No, Yes, Yes]),
     /// Values of more bytes than naga counts, with small integers as 32-bit ones.
     HugeValue => native("values of 2 GiB or more, where 8-bit and 16-bit integers count as 32-bit ones", [No; 5]),
+    /// Values that are assembled from so many words that shaders become too long.
+    LongWords => native("values of more than 16,384 numbers in memory that is accessed as words", [No; 5]),
     /// `packoffset`.
     PackOffset => alike("`packoffset`", No, No, No),
     /// Spaces, indices and numbers of resources that do not fit in eight bits.
@@ -155,14 +168,14 @@ features! {
     /// Textures and samplers in variables, and resources in the elements of buffers.
     ResourceValue => native("textures in variables, resources in elements of buffers", [No; 5]),
     /// Arrays of resources whose length nobody says. Lowering refuses them.
-    OpenArray => ("arrays of resources without a length", [By("E0720"); 7]),
+    OpenArray => ("arrays of resources without a length", [By("a length on the command line"); 7]),
     /// Handles of resources. Lowering refuses them.
     Handle => native("descriptor handles", [By("E0720"); 5]),
     /// Constants in memory for textures. Lowering refuses them.
     TextureBuffer => native("`TextureBuffer`", [Yes, Yes, Yes, By("E0720"), By("E0720")]),
     /// What is checked and never made. Lowering refuses it.
     Checked => (
-        "ray tracing, mesh shaders, subpass inputs, descriptor heaps, `CoopVec`, multisampled and rasterizer-ordered textures, arrays of cubes",
+        "ray tracing, mesh shaders, subpass inputs, descriptor heaps, products of `CoopVec`, multisampled, sparse and rasterizer-ordered textures, sampler feedback, arrays of cubes, gathers that compare",
         [By("E0737"); 7],
     ),
     /// Values of interface type in memory that the host sees.

@@ -12,7 +12,7 @@ use crate::memory::{Atomic, Barrier};
 use crate::screen::Screen;
 use crate::texture::Sampling;
 use crate::wave::Wave;
-use crate::{FuncId, Global, InputMask, OutputMask};
+use crate::{FuncId, Global, InputMask, OutputMask, math_group, op_group};
 use cotangent_base::Symbol;
 use smallvec::SmallVec;
 
@@ -264,17 +264,34 @@ ops! {
 impl Op {
     /// Whether it may run again.
     pub const fn again(&self) -> Again {
-        let asks_neighbours =
-            matches!(self, Op::Screen(_)) || matches!(self, Op::Sample(kind) if kind.asks_neighbours());
-        // An assertion that held once holds again, and the index of a lane does not change.
-        let is_harmless = matches!(self, Op::Assert(_)) || matches!(self, Op::Wave(kind) if kind.is_alone());
         match self.effect() {
             Effect::None => Again::Same,
-            Effect::Read if asks_neighbours => Again::Never,
+            Effect::Read if self.asks_neighbours() => Again::Never,
             Effect::Read => Again::Unwritten,
-            Effect::Write if is_harmless => Again::Same,
+            Effect::Write if self.is_harmless() => Again::Same,
             Effect::Write => Again::Never,
             Effect::Inner | Effect::Exit => Again::Inner,
+        }
+    }
+
+    /// Whether what it reads depends on which other threads run it.
+    const fn asks_neighbours(&self) -> bool {
+        match self {
+            Op::Screen(_) => true,
+            Op::Sample(kind) => kind.asks_neighbours(),
+            Op::Texel | Op::StoreTexel | Op::Dimensions | Op::Discard => false,
+            op_group!(pure | memory | pointer | threads | host | call | control | exit) => false,
+        }
+    }
+
+    /// Whether it may run again although it counts as a write: an assertion that held once holds again, and the index of a lane does
+    /// not change.
+    const fn is_harmless(&self) -> bool {
+        match self {
+            Op::Assert(_) => true,
+            Op::Wave(kind) => kind.is_alone(),
+            Op::Barrier(_) | Op::Print(_) | Op::TargetText(_) => false,
+            op_group!(pure | memory | pointer | texture | pixel | call | control | exit) => false,
         }
     }
 
@@ -500,12 +517,27 @@ pub enum TrapCause {
 impl Op {
     /// What the operation may trap on, if it has no effect and may trap at all.
     pub fn trap_cause(&self) -> Option<TrapCause> {
-        if let Op::Math(Math::Div | Math::Rem) = self {
-            Some(TrapCause::Divisor)
-        } else if let Op::Extract(path) | Op::Insert(path) | Op::InsertAdd(path) = self {
-            (path.indices() > 0).then_some(TrapCause::Index)
-        } else {
-            matches!(self, Op::Tag | Op::Project(_)).then_some(TrapCause::Tag)
+        match self {
+            Op::Math(Math::Div | Math::Rem) => Some(TrapCause::Divisor),
+            Op::Extract(path) | Op::Insert(path) | Op::InsertAdd(path) => {
+                (path.indices() > 0).then_some(TrapCause::Index)
+            }
+            Op::Tag | Op::Project(_) => Some(TrapCause::Tag),
+            Op::Math(
+                Math::Add
+                | Math::Sub
+                | Math::Mul
+                | Math::Neg
+                | Math::Abs
+                | Math::Sign
+                | Math::Min
+                | Math::Max,
+            ) => None,
+            Op::Math(Math::Fma | math_group!(logic | bits | compare | test | round | elementary)) => None,
+            Op::Select | Op::Convert | Op::Bitcast | Op::Splat | Op::Sum | Op::Swizzle(_) => None,
+            Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat | Op::Outer | Op::Transpose => None,
+            Op::Pack | Op::Inject(_) | Op::Detach | op_group!(constant) => None,
+            op_group!(memory | pointer | texture | threads | host | pixel | call | control | exit) => None,
         }
     }
 }

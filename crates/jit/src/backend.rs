@@ -86,7 +86,6 @@ impl Native {
         launch: Launch,
     ) -> Result<Launched, Failure> {
         let limits = self.limits(launch);
-        let code = program.code(self.key(entry, launch, false))?;
         let mut locked = Locked { _written: vec![], _read: vec![], _values: vec![], given: vec![] };
         for (global, bytes) in values {
             locked.give_value(*global, bytes);
@@ -105,6 +104,7 @@ impl Native {
             }
             locked.given.push(Given::new(*global, *address, *bytes));
         }
+        let code = program.code_on(self.key(entry, launch, false), &locked.given)?;
         let control = Control::new(&self.monitor, limits.max_steps, false);
         let mut printed = String::new();
         // SAFETY: what the caller promises; values are held until the end of this function.
@@ -190,6 +190,16 @@ impl Loaded {
         let mut all = self.code.lock().unwrap_or_else(PoisonError::into_inner);
         let code = all.entry(key).or_insert_with(|| compile(&self.compiled.module, key).map(Arc::new));
         code.clone().map_err(|unsupported| Failure::Refused(Box::new(unsupported.diagnostic())))
+    }
+
+    /// The same for a launch on such memory.
+    fn code_on(&self, key: Key, given: &[Given]) -> Result<Arc<Code>, Failure> {
+        let code = self.code(key)?;
+        if code.program.takes(given) {
+            return Ok(code);
+        }
+        let options = Options { lanes: LaneChoice::Never, ..key.options };
+        self.code(Key { options, ..key })
     }
 
     /// How long it took to compile what was launched so far.
@@ -337,8 +347,11 @@ impl Backend for Native {
             return Err(Failure::usage(format!("`{}` is no entry point", func.name)));
         }
         let limits = self.limits(launch);
-        let code = program.code(self.key(entry, launch, false))?;
+        let key = self.key(entry, launch, false);
+        // Before memory is locked.
+        program.code(key)?;
         let locked = Locked::new(&program.compiled, arguments)?;
+        let code = program.code_on(key, &locked.given)?;
         let control = Control::new(&self.monitor, limits.max_steps, false);
         let mut printed = String::new();
         let start = launch.timed.then(Instant::now);
@@ -362,7 +375,8 @@ impl Call for Native {
     ) -> Result<Called, Failure> {
         let limits = self.limits(launch);
         let sizes = check_inputs(&program.compiled.module, func, points, inputs)?;
-        let code = program.code(self.key(func, launch, true))?;
+        let key = self.key(func, launch, true);
+        let code = program.code(key)?;
         let Some(at) = &code.points else { unreachable!("it was compiled to be called at points") };
         let mut locked = Locked::new(&program.compiled, arguments)?;
         for (global, bytes) in at.inputs.iter().zip(inputs) {
@@ -378,6 +392,7 @@ impl Call for Native {
             let given = |global: &Global| Given::new(*global, bytes.address(), bytes.len());
             locked.given.extend(global.iter().map(given));
         }
+        let code = program.code_on(key, &locked.given)?;
         let control = Control::new(&self.monitor, limits.max_steps, true);
         let mut printed = String::new();
         let groups = [count.div_ceil(at.threads), 1, 1];

@@ -1,8 +1,9 @@
-//! Runs threads of a group that do not wait for each other: several at once in lanes, the rest one by one.
+//! How threads of a group run: several at once in lanes, the rest one by one.
 #![allow(unsafe_code)]
 
 use crate::compile::Program;
 use crate::lanes::LANES;
+use crate::launch::Launch;
 use crate::state::State;
 use std::mem;
 
@@ -15,18 +16,26 @@ impl Program {
         if self.run_lanes.is_some() { LANES as u32 } else { 1 }
     }
 
-    /// Runs the thread that a state is of, and those after it if there are enough left for lanes. Gives whether one stopped, and
-    /// how many ran. If one of several stopped, the state says which.
+    /// Runs the thread that a state is of or, in lanes, it and those after it. Gives whether one stopped. If one of several
+    /// stopped, the state says which.
     ///
     /// # Safety
     /// What the state leads to is there until the call returns, and nobody else uses it meanwhile.
-    pub(crate) unsafe fn call_some(&self, state: *mut State, left: u32) -> (u32, u32) {
-        let lanes = self.run_lanes.filter(|_| left >= LANES as u32);
+    pub(crate) unsafe fn call(&self, state: *mut State, threads: u32) -> u32 {
+        let run = if threads > 1 { self.run_lanes } else { self.run };
+        let run = run.expect("`at_once` asks for what is there");
         // SAFETY: both are addresses of functions of this type.
-        let run: Run = unsafe { mem::transmute(lanes.unwrap_or(self.run)) };
+        let run: Run = unsafe { mem::transmute(run) };
         // SAFETY: what the caller promises.
-        let status = unsafe { run(state) };
-        (status, if lanes.is_some() { LANES as u32 } else { 1 })
+        unsafe { run(state) }
+    }
+}
+
+impl Launch<'_> {
+    /// How many threads run at once, if so many are left of a group.
+    pub fn at_once(&self, left: u32) -> u32 {
+        let lanes = self.program.lanes();
+        if self.shares_memory || left < lanes { 1 } else { lanes }
     }
 }
 

@@ -12,7 +12,6 @@ use crate::worker::Host;
 use cotangent_base::{Entity, Span};
 use cotangent_ir::{Global, Trap};
 use cotangent_runtime::{Outside, Stopped};
-use std::mem;
 use std::time::Duration;
 
 /// How much of the stack functions of Rust are left.
@@ -107,6 +106,11 @@ impl Program {
         launch.control.within(limits.max_time, || cores::run(&launch, groups, monitor, output))
     }
 
+    /// Whether it can run on such memory. If not, what was compiled without lanes can.
+    pub(crate) fn takes(&self, given: &[Given]) -> bool {
+        self.run.is_some() || !shares_memory(given)
+    }
+
     /// How much of the stack is needed beside what recursion may use.
     pub(crate) fn other_stack(&self) -> usize {
         self.stack as usize + STACK_RESERVE
@@ -125,17 +129,6 @@ impl Program {
             unknown: None,
             other: None,
         }
-    }
-
-    /// Runs a thread.
-    ///
-    /// # Safety
-    /// What the state leads to is there until the call returns, and nobody else uses it meanwhile.
-    pub(crate) unsafe fn call(&self, state: *mut State) -> u32 {
-        // SAFETY: `run` is the address of a function of this type.
-        let run: unsafe extern "C" fn(*mut State) -> u32 = unsafe { mem::transmute(self.run) };
-        // SAFETY: what the caller promises.
-        unsafe { run(state) }
     }
 
     /// A call and those around it that were inlined, innermost first.
@@ -184,7 +177,7 @@ pub(crate) struct Launch<'p> {
     _zeros: Vec<Bytes>,
     pub limits: Limits,
     pub control: Control,
-    /// Whether two buffers have the same memory. Then threads may see each other's writes where the program does not show it, and run
+    /// Whether memory of two parameters overlaps. Then threads may see each other's writes where the program does not show it, and run
     /// one by one.
     pub shares_memory: bool,
 }
@@ -225,9 +218,37 @@ impl<'p> Launch<'p> {
             let bytes = if memory.kind == MemoryKind::Buffer { len * memory.size } else { 0 };
             globals[global.index() + 1] = Memory { address, len, bytes };
         }
-        let mut addresses: Vec<_> = globals.iter().filter(|m| m.len > 0).map(|m| m.address).collect();
-        addresses.sort();
-        let shares_memory = addresses.windows(2).any(|two| two[0] == two[1]);
+        let shares_memory = shares_memory(given);
+        assert!(program.run.is_some() || !shares_memory, "threads that may share memory run one by one");
         Launch { program, globals, images, _zeros: zeros, limits, control, shares_memory }
+    }
+}
+
+/// Whether memory of two parameters overlaps.
+fn shares_memory(given: &[Given]) -> bool {
+    let range =
+        |given: &Given| given.image.address as usize..given.image.address as usize + given.image.bytes;
+    let mut ranges: Vec<_> = given.iter().map(range).filter(|range| !range.is_empty()).collect();
+    ranges.sort_by_key(|range| range.start);
+    // The first two that overlap are next to each other.
+    ranges.windows(2).any(|two| two[1].start < two[0].end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cotangent_base::Entity;
+
+    #[test]
+    fn memory_is_shared_where_it_overlaps() {
+        let mut memory = [0u8; 16];
+        let start = memory.as_mut_ptr();
+        let part = |at: usize, bytes| Given::new(Global::new(at), start.wrapping_add(at), bytes);
+        assert!(!shares_memory(&[part(8, 8), part(0, 8)]));
+        assert!(shares_memory(&[part(0, 8), part(0, 8)]));
+        assert!(shares_memory(&[part(4, 8), part(0, 8)]));
+        assert!(shares_memory(&[part(0, 16), part(4, 4), part(12, 4)]));
+        // What has no elements overlaps nothing.
+        assert!(!shares_memory(&[part(0, 8), part(4, 0)]));
     }
 }

@@ -38,8 +38,9 @@
 //! # Threads
 //!
 //! Groups run on all cores ([`cores`]). The threads of a group run one after the other, on one core ([`worker`]). In groups with
-//! barriers each has a stack of its own, of which one runs at a time, from barrier to barrier ([`turns`]): the same order as the
-//! interpreter's. So have groups whose lanes meet in waves ([`trail`]). [`monitor`] ends a launch early.
+//! barriers each thread, or each eight threads in lanes, has a stack of its own, of which one runs at a time, from barrier to barrier
+//! ([`turns`]): the same order as the interpreter's. So have groups whose lanes meet in waves ([`trail`]). [`monitor`] ends a launch
+//! early.
 //!
 //! # Lanes
 //!

@@ -123,6 +123,11 @@ impl Machine for Inline<'_, '_, '_, '_> {
     fn int_eq(&mut self, a: Reg, b: Reg) -> Reg {
         self.body.b.ins().icmp(IntCC::Equal, a, b)
     }
+    fn is_odd(&mut self, a: Reg) -> Reg {
+        let one = self.body.int(types::I32, 1);
+        let last = self.body.b.ins().band(a, one);
+        self.body.b.ins().ireduce(types::I8, last)
+    }
     fn widen(&mut self, a: Reg) -> Reg {
         self.body.b.ins().fpromote(types::F64, a)
     }

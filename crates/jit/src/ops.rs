@@ -150,7 +150,8 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    fn barrier(&mut self) -> Result<()> {
+    /// Waits for the other threads of the group, or ends the function if one has stopped.
+    pub fn barrier(&mut self) -> Result<()> {
         let site = self.site(Trap::Barrier);
         let site = self.int(types::I32, site.into());
         let status = self.helper(Helper::Barrier, &[self.state, site])?.expect("it gives a status");

@@ -4,13 +4,16 @@
 //! barrier. When all have reached it, they continue in the same order, as on the interpreter. A thread never stays behind: if
 //! another one stops, those that wait are stopped, and return.
 //!
+//! Threads that run in lanes have one stack and wait together.
+//!
 //! Operations on waves complete before threads wait at a barrier. When no thread can continue, the least advanced one determines
 //! which lanes meet: those of its wave that are at the same point ([`trail`](crate::trail)).
 #![allow(unsafe_code)]
 
 use crate::bytes::Bytes;
+use crate::group::position;
 use crate::launch::Launch;
-use crate::worker::{Own, all, in_dispatch, no_stack};
+use crate::worker::{Own, in_dispatch, no_stack};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use cotangent_base::{Scalar, scalar_group};
@@ -76,11 +79,15 @@ pub(crate) struct Turns {
     owns: Vec<Own>,
 }
 
-/// A thread that has begun.
+/// A thread that has begun, or several in lanes.
 struct Member {
     routine: Routine,
-    /// Its number in the group.
+    /// The number in the group, of the first of several.
     index: usize,
+    /// The number of its own memory.
+    own: usize,
+    /// How many threads run in lanes.
+    threads: u32,
     /// Why it does not run.
     report: Report,
 }
@@ -111,8 +118,9 @@ impl Turns {
         output: &mut String,
     ) -> Result<(), Stopped> {
         let threads = launch.program.threads;
-        let count = threads.iter().map(|n| *n as usize).product();
-        while self.owns.len() < count {
+        let count: usize = threads.iter().map(|n| *n as usize).product();
+        let lanes = launch.at_once(u32::MAX) as usize;
+        while self.owns.len() < count / lanes + count % lanes {
             let Some(own) = Own::new(launch, shared) else {
                 return Err(no_stack(launch, in_dispatch(group, [0; 3], threads)));
             };
@@ -146,31 +154,42 @@ struct Group<'g, 'l> {
 impl Group<'_, '_> {
     /// Begins all threads, in order.
     fn begin(&mut self, group: [u32; 3], output: &mut String) -> Result<(), Stopped> {
-        let (launch, threads) = (self.launch, self.launch.program.threads);
-        for (index, thread) in all(threads).enumerate() {
-            let Some(stack) = self.turns.stack(launch) else {
-                return Err(no_stack(launch, in_dispatch(group, thread, threads)));
-            };
-            let own = &mut self.turns.owns[index];
-            own.begin(launch, group, thread, index as u32);
-            let deep = if launch.program.is_recursive { DEEP_STACK } else { 0 };
-            let (own, program) = (&raw mut *own, &raw const *launch.program);
-            let routine = Routine::with_stack(stack, move |yielder, _| {
-                let here = 0u8;
-                // SAFETY: the thread's own memory and the program are there until the group has ended, and while the thread
-                // runs nobody else uses the former.
-                unsafe {
-                    (*own).host.turn = Some(Turn(yielder));
-                    (*own).state.stack_limit = match deep {
-                        0 => 0,
-                        deep => ((&raw const here) as u64).saturating_sub(deep as u64 * 3 / 4),
-                    };
-                    (*program).call(&raw mut (*own).state)
-                }
-            });
-            self.resume(Member { routine, index, report: Report::Waits(0) }, output)?;
+        let count = self.launch.program.threads.iter().product::<u32>();
+        let (mut index, mut own) = (0, 0);
+        while index < count {
+            let threads = self.launch.at_once(count - index);
+            let member = self.member(group, index, own, threads)?;
+            self.resume(member, output)?;
+            (index, own) = (index + threads, own + 1);
         }
         Ok(())
+    }
+
+    /// A thread that has not run, or several.
+    fn member(&mut self, group: [u32; 3], index: u32, own: usize, threads: u32) -> Result<Member, Stopped> {
+        let (launch, size) = (self.launch, self.launch.program.threads);
+        let thread = position(size, index);
+        let Some(stack) = self.turns.stack(launch) else {
+            return Err(no_stack(launch, in_dispatch(group, thread, size)));
+        };
+        let memory = &mut self.turns.owns[own];
+        memory.begin(launch, group, thread, index);
+        let deep = if launch.program.is_recursive { DEEP_STACK } else { 0 };
+        let (memory, program) = (&raw mut *memory, &raw const *launch.program);
+        let routine = Routine::with_stack(stack, move |yielder, _| {
+            let here = 0u8;
+            // SAFETY: the thread's own memory and the program are there until the group has ended, and while the thread runs
+            // nobody else uses the former.
+            unsafe {
+                (*memory).host.turn = Some(Turn(yielder));
+                (*memory).state.stack_limit = match deep {
+                    0 => 0,
+                    deep => ((&raw const here) as u64).saturating_sub(deep as u64 * 3 / 4),
+                };
+                (*program).call(&raw mut (*memory).state, threads)
+            }
+        });
+        Ok(Member { routine, index: index as usize, own, threads, report: Report::Waits(0) })
     }
 
     /// Lets all threads run from barrier to barrier.
@@ -247,7 +266,7 @@ impl Group<'_, '_> {
     /// Lets a thread run until it ends or waits.
     fn resume(&mut self, mut member: Member, output: &mut String) -> Result<(), Stopped> {
         let result = member.routine.resume(false);
-        let own = &mut self.turns.owns[member.index];
+        let own = &mut self.turns.owns[member.own];
         output.push_str(&mem::take(&mut own.host.output));
         match result {
             CoroutineResult::Yield(report) => {
@@ -257,8 +276,8 @@ impl Group<'_, '_> {
                 Ok(())
             }
             CoroutineResult::Return(status) => {
-                let stopped = (status != 0).then(|| own.stopped(self.launch));
                 _ = self.ended.get_or_insert(own.state.in_dispatch);
+                let stopped = (status != 0).then(|| own.stopped(self.launch, member.threads));
                 self.put_away(member);
                 stopped.map_or(Ok(()), Err)
             }
@@ -267,7 +286,7 @@ impl Group<'_, '_> {
 
     /// Keeps what an ended thread used for the next one.
     fn put_away(&mut self, member: Member) {
-        let own = &mut self.turns.owns[member.index];
+        let own = &mut self.turns.owns[member.own];
         own.host.turn = None;
         own.host.calls.clear();
         if !self.launch.control.each {
@@ -279,7 +298,7 @@ impl Group<'_, '_> {
     /// Sees that all threads of the group wait at one barrier.
     fn meet(&self, first: &Member) -> Result<(), Stopped> {
         let span = |member: &Member| self.launch.program.sites[member.site() as usize].span;
-        let number = |member: &Member| self.turns.owns[member.index].state.in_dispatch;
+        let number = |member: &Member| self.turns.owns[member.own].state.in_dispatch;
         let elsewhere = self.waiting.iter().find(|other| span(other) != span(first));
         let other = match (self.ended, elsewhere) {
             (Some(thread), _) => OtherThread { thread, waits: None },

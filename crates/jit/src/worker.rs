@@ -115,8 +115,13 @@ impl Own {
         }
     }
 
-    /// Why it stopped.
-    pub fn stopped(&self, launch: &Launch<'_>) -> Stopped {
+    /// Why it stopped, or one of so many threads in lanes.
+    pub fn stopped(&mut self, launch: &Launch<'_>, threads: u32) -> Stopped {
+        if threads > 1 {
+            let size = launch.program.threads;
+            let thread = position(size, self.state.index_in_group + self.state.lane);
+            self.state.in_dispatch = in_dispatch(self.state.group, thread, size);
+        }
         launch.program.stopped(&self.state, &self.host, &launch.control)
     }
 }
@@ -158,22 +163,18 @@ impl<'l> Worker<'l> {
         let (mut index, count) = (0, program.threads.iter().product::<u32>());
         while index < count {
             own.begin(launch, group, position(program.threads, index), index);
-            let left = if launch.shares_memory { 1 } else { count - index };
+            let threads = launch.at_once(count - index);
             // SAFETY: the state leads to memory of its owner and of the launch, and this thread alone uses the former.
-            let (status, ran) = unsafe { program.call_some(&raw mut own.state, left) };
+            let status = unsafe { program.call(&raw mut own.state, threads) };
             if !own.host.output.is_empty() {
                 output.push_str(&mem::take(&mut own.host.output));
             }
             if status != 0 {
-                if ran > 1 {
-                    let stopped = position(program.threads, index + own.state.lane);
-                    own.state.in_dispatch = in_dispatch(group, stopped, program.threads);
-                }
-                let stopped = own.stopped(launch);
+                let stopped = own.stopped(launch, threads);
                 own.host.calls.clear();
                 return Err(stopped);
             }
-            index += ran;
+            index += threads;
         }
         Ok(())
     }
@@ -212,11 +213,6 @@ impl State {
             host: std::ptr::null_mut(),
         }
     }
-}
-
-/// Every place in a box, x fastest.
-pub(crate) fn all([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
-    (0..z).flat_map(move |k| (0..y).flat_map(move |j| (0..x).map(move |i| [i, j, k])))
 }
 
 /// What a thread that cannot even begin says.

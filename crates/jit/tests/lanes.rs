@@ -10,6 +10,16 @@ use cotangent_jit::{LaneChoice, Limits, Native, Options, Program, Stopped};
 use cotangent_runtime::{Argument, Arguments, Backend, Compiled, Element, Launch, Outside};
 use std::sync::Arc;
 
+/// Why the entry point `main` of a text does not run in lanes.
+fn refused(text: &str) -> String {
+    let module = parse_module(text).unwrap_or_else(|e| panic!("{e:?}"));
+    cotangent_ir::verify(&module).unwrap_or_else(|e| panic!("{e:?}"));
+    let entry = module.func_named("main".into()).expect("it is there");
+    let options = Options { lanes: LaneChoice::Always, ..Options::default() };
+    let program = Program::compile(&module, entry, options).unwrap_or_else(|e| panic!("{e}"));
+    program.no_lanes().expect("it does not run in lanes").what.clone()
+}
+
 /// Runs the entry point `main` of a text in lanes. Its parameter `out` is a buffer of `i32`.
 fn run(text: &str, memory: &mut [i32]) -> Result<(), Stopped> {
     let module = parse_module(text).unwrap_or_else(|e| panic!("{e:?}"));
@@ -224,13 +234,7 @@ fn threads_update_elements_of_their_own_in_lanes() {
 #[test]
 fn threads_that_meet_at_elements_run_one_by_one() {
     for row in ["%i: u32 = add %t, %c", "%first: u32 = mul %t, %two\n%i: u32 = add %first, %c"] {
-        let text = adds_to_rows(row);
-        let module = parse_module(&text).unwrap_or_else(|e| panic!("{e:?}"));
-        let entry = module.func_named("main".into()).expect("it is there");
-        let options = Options { lanes: LaneChoice::Always, ..Options::default() };
-        let program = Program::compile(&module, entry, options).unwrap_or_else(|e| panic!("{e}"));
-        let refused = program.no_lanes().expect("it does not run in lanes");
-        assert_eq!(refused.what, "memory that threads read and write, in lanes");
+        assert_eq!(refused(&adds_to_rows(row)), "memory that threads read and write, in lanes");
     }
 }
 
@@ -267,4 +271,189 @@ fn lanes_with_large_arguments_call_and_the_others_do_not() {
             assert!((f64::from(found) - expected).abs() <= 3e-7 * expected.abs(), "{op}({x}) is {found}");
         }
     }
+}
+
+/// A program of 20 threads, twice eight and four. Each writes its element of a buffer to a tile of the group, then runs a text.
+fn with_tile(text: &str) -> String {
+    format!(
+        "global @out: rwbuffer<i32> param
+        global @tile: ref<[i32; 20]> shared
+        func @main(%t: u32) entry(20, 1, 1)(group_index) {{
+          %out: rwbuffer<i32> = global @out
+          %tile: ref<[i32; 20]> = global @tile
+          %zero: i32 = const 0
+          %three: i32 = const 3
+          %last: u32 = const 19
+          %other: u32 = sub %last, %t
+          %x: i32 = load %out [%t]
+          {text}
+          return
+        }}"
+    )
+}
+
+#[test]
+fn lanes_wait_at_barriers() {
+    let text = with_tile(
+        "store %tile, %x [%t]
+         barrier group sync
+         %y: i32 = load %tile [%other]
+         store %out, %y [%t]",
+    );
+    let mut memory: Vec<i32> = (0..20).collect();
+    run(&text, &mut memory).expect("it runs");
+    assert_eq!(memory, (0..20).rev().collect::<Vec<i32>>());
+}
+
+/// Three times each thread adds the number of the thread opposite to its own: x and y become x + y, 2 (x + y) and 4 (x + y).
+#[test]
+fn lanes_wait_at_barriers_in_loops() {
+    let text = with_tile(
+        "%sum: i32 = for %three (%x) body(%k: i32, %own: i32) {
+           store %tile, %own [%t]
+           barrier group sync
+           %y: i32 = load %tile [%other]
+           %more: i32 = add %own, %y
+           barrier group sync
+           yield %more
+         }
+         store %out, %sum [%t]",
+    );
+    let mut memory: Vec<i32> = (0..20).collect();
+    run(&text, &mut memory).expect("it runs");
+    assert_eq!(memory, [4 * 19; 20]);
+}
+
+/// Without the second barrier a thread may write its element before another has read it: on the interpreter threads run in order.
+#[test]
+fn threads_that_race_between_barriers_run_one_by_one() {
+    let races = with_tile(
+        "%sum: i32 = for %three (%x) body(%k: i32, %own: i32) {
+           store %tile, %own [%t]
+           barrier group sync
+           %y: i32 = load %tile [%other]
+           %more: i32 = add %own, %y
+           yield %more
+         }
+         store %out, %sum [%t]",
+    );
+    assert_eq!(refused(&races), "memory that threads read and write, in lanes");
+    // A barrier in one arm of a branch separates nothing after it.
+    let in_an_arm = with_tile(
+        "store %tile, %x [%t]
+         %some: bool = lt %zero, %three
+         if %some {
+           barrier group sync
+           yield
+         } else {
+           yield
+         }
+         %y: i32 = load %tile [%other]
+         store %out, %y [%t]",
+    );
+    assert_eq!(refused(&in_an_arm), "memory that threads read and write, in lanes");
+}
+
+#[test]
+fn threads_that_reach_barriers_apart_run_one_by_one() {
+    let text = with_tile(
+        "%is_small: bool = lt %x, %three
+         if %is_small {
+           barrier group sync
+           yield
+         } else {
+           yield
+         }",
+    );
+    assert_eq!(refused(&text), "barriers in branches that lanes take apart, in lanes");
+}
+
+/// Thread 10 is the third of the second eight: those before it wait at the barrier, and nobody comes after it.
+#[test]
+fn a_thread_that_stops_before_a_barrier_ends_the_group() {
+    let text = with_tile(
+        "%ten: u32 = const 10
+         %far: u32 = const 500
+         %is_ten: bool = eq %t, %ten
+         %at: u32 = select %is_ten, %far, %t
+         store %out, %three [%t]
+         store %tile, %three [%at]
+         barrier group sync
+         store %out, %zero [%t]",
+    );
+    let mut memory: Vec<i32> = (0..20).collect();
+    let stopped = run(&text, &mut memory).expect_err("it stops");
+    assert_eq!((stopped.trap, stopped.thread), (Trap::OutOfBounds, Some([10, 0, 0])));
+    assert_eq!(memory[..10], [3; 10]);
+    assert_eq!(memory[16..], [16, 17, 18, 19]);
+}
+
+/// A program of 16 threads. Each copies `n` elements of its 21 to an array, from `at`, and writes them back plus its number.
+fn copies(n: i32, at: &str) -> String {
+    format!(
+        "global @out: rwbuffer<i32> param
+        func @main(%thread: u32x3) entry(16, 1, 1)(dispatch_thread_id) {{
+          %t: u32 = extract %thread [0]
+          %own: i32 = convert %t
+          %n: i32 = const {n}
+          %size: u32 = const 21
+          %first: u32 = mul %t, %size
+          %out: rwbuffer<i32> = global @out
+          %none: [i32; 40] = zero
+          %all: [i32; 40] = for %n (%none) body(%i: i32, %a: [i32; 40]) {{
+            %c: u32 = convert %i
+            {at}
+            %from: u32 = add %first, %at
+            %x: i32 = load %out [%from]
+            %b: [i32; 40] = insert %a, %x [%i]
+            yield %b
+          }}
+          %new: [i32; 40] = for %n (%all) body(%i2: i32, %a2: [i32; 40]) {{
+            %x2: i32 = extract %a2 [%i2]
+            %y2: i32 = add %x2, %own
+            %b2: [i32; 40] = insert %a2, %y2 [%i2]
+            yield %b2
+          }}
+          for %n () body(%i3: i32) {{
+            %y3: i32 = extract %new [%i3]
+            %c3: u32 = convert %i3
+            %to: u32 = add %first, %c3
+            store %out, %y3 [%to]
+            yield
+          }}
+          return
+        }}"
+    )
+}
+
+/// Elements in a row are copied four at a time: 21 are five times four and one.
+#[test]
+fn elements_are_copied_in_fours() {
+    for n in [8, 11, 21] {
+        let mut memory: Vec<i32> = (0..16 * 21).collect();
+        run(&copies(n, "%zero: u32 = const 0\n%at: u32 = add %c, %zero"), &mut memory).expect("it runs");
+        let new = |i: i32| if i % 21 < n { i + i / 21 } else { i };
+        assert_eq!(memory, (0..16 * 21).map(new).collect::<Vec<i32>>(), "{n}");
+    }
+}
+
+/// Every second element.
+#[test]
+fn elements_that_are_apart_are_not_copied_in_fours() {
+    let mut memory: Vec<i32> = (0..16 * 21).collect();
+    run(&copies(10, "%at: u32 = add %c, %c"), &mut memory).expect("it runs");
+    let new = |i: i32| if i % 21 < 10 { i + i % 21 + i / 21 } else { i };
+    assert_eq!(memory, (0..16 * 21).map(new).collect::<Vec<i32>>());
+}
+
+/// The buffer ends within the elements of thread 13.
+#[test]
+fn a_copy_beyond_the_buffer_stops_the_thread() {
+    let mut memory: Vec<i32> = (0..13 * 21 + 4).collect();
+    let stopped = run(&copies(21, "%zero: u32 = const 0\n%at: u32 = add %c, %zero"), &mut memory);
+    let stopped = stopped.expect_err("it stops");
+    assert_eq!((stopped.trap, stopped.thread), (Trap::OutOfBounds, Some([13, 0, 0])));
+    assert_eq!(stopped.outside, Some(Outside { index: 13 * 21 + 4, len: 13 * 21 + 4 }));
+    assert_eq!(memory[..21], (0..21).collect::<Vec<i32>>());
+    assert_eq!(memory[21..42], (22..43).collect::<Vec<i32>>());
 }

@@ -35,7 +35,7 @@ pub(crate) fn copying(
 impl Lowerer<'_> {
     /// Whether a function is the library's.
     pub fn in_library(&self, id: ir::FuncId) -> bool {
-        self.func_of(id).is_some_and(|func| self.queries.in_library(func.func))
+        self.func_of(id).is_some_and(|func| self.queries.is_library(func.func))
     }
 }
 
@@ -85,10 +85,10 @@ impl Frame<'_, '_> {
     /// The instance of a function for arguments that do not lie in memory.
     pub fn copying_callee(&mut self, call: &Call, callee: ir::FuncId, copied: u64) -> Option<ir::FuncId> {
         // All that the library takes by reference is meant for memory.
-        if !self.lowerer.queries.in_library(call.callee.func) {
+        if !self.lowerer.queries.is_library(call.callee.func) {
             return self.lowerer.copying(callee, copied);
         }
-        let message = "an atomic operation needs an address in memory";
+        let message = "an atomic operation needs memory that other threads can access";
         let diagnostic = Diagnostic::new(codes::NOT_SHARED, self.span, message)
             .help("use an element of a writable buffer, or a `groupshared` variable");
         self.lowerer.diagnostics.push(diagnostic);

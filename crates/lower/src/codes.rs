@@ -4,7 +4,8 @@ cotangent_base::codes! {
     /// A value has a type that the compiler does not support yet: an array without a length, a handle in a shader, a type larger than 2 GiB,
     /// or a shader parameter of a structure with more than 65536 fields, counting nested ones.
     ///
-    /// Give the array a length, or use a buffer.
+    /// Give the array a length, or use a buffer. The length of a shader parameter can be given on the command line:
+    /// `--specialize-global textures=8`; `run --set 'textures[7]=..'` gives it too.
     E0720 UNSUPPORTED_TYPE = "type not supported yet";
 
     /// The compiler does not support this statement or expression yet. The message names it.
@@ -72,7 +73,7 @@ cotangent_base::codes! {
 
     /// An atomic operation needs memory that other threads can access: an element of a writable buffer, a `groupshared` variable,
     /// or a number inside one of these. Other threads cannot access a local variable.
-    E0732 NOT_SHARED = "atomic operation on a local variable";
+    E0732 NOT_SHARED = "atomic operation on memory of one thread";
 
     /// `expand` iterates over all packs under `each` together, so they must have the same length. State that with `where
     /// countof(A) == countof(B)` after the parameters; then the offending call is reported.

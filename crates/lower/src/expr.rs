@@ -70,14 +70,7 @@ impl Frame<'_, '_> {
             }
             ExprKind::Convert(a) => {
                 let value = self.expr(a);
-                let [from, to] = [a.ty, e.ty].map(|ty| self.lowerer.queries.subst(ty, &self.subst));
-                let optional = self.lowerer.queries.optional_content(to).is_some();
-                if optional || self.lowerer.is_sum(to) {
-                    self.adapt(value, from, to)
-                } else {
-                    let to = self.ty(e.ty);
-                    self.convert(value, to)
-                }
+                self.converted(value, a.ty, e.ty)
             }
             ExprKind::Is(a, to) => return self.is(a, *to),
             ExprKind::As(a, to) => return self.as_(a, *to, e.ty),
@@ -109,11 +102,7 @@ impl Frame<'_, '_> {
                 if let Some((local, right)) = right {
                     self.vars[*local] = Some(self.expr(right));
                 }
-                let before = self.read(&place);
-                self.vars[*old] = Some(before);
-                let after = self.expr(new);
-                self.write(&place, after);
-                if *post { before } else { after }
+                self.modify(&place, *old, new, *post)
             }
             ExprKind::Call(call) => {
                 let value = self.call(call, false)?;
@@ -141,19 +130,38 @@ impl Frame<'_, '_> {
                 self.b().constant(Const::Int(i64::from(hir::hash_of(*text))), ty)
             }
             ExprKind::Pack(_) | ExprKind::Expand(_) | ExprKind::Each(_) | ExprKind::Part(..) => {
-                self.internal("a pack was not taken apart");
-                return None;
+                return self.unexpected("a pack was not taken apart");
             }
-            ExprKind::Platform(_) => {
-                self.internal("the target is asked for outside a switch");
-                return None;
-            }
-            ExprKind::Error => {
-                self.internal("an expression with an error was lowered");
-                return None;
-            }
+            ExprKind::Platform(_) => return self.unexpected("the target is asked for outside a switch"),
+            ExprKind::Error => return self.unexpected("an expression with an error was lowered"),
         };
         Some(value)
+    }
+
+    /// A conversion between types of the language.
+    fn converted(&mut self, value: Value, from: hir::Ty, to: hir::Ty) -> Value {
+        let [source, target] = [from, to].map(|ty| self.lowerer.queries.subst(ty, &self.subst));
+        let optional = self.lowerer.queries.optional_content(target).is_some();
+        if optional || self.lowerer.is_sum(target) {
+            self.adapt(value, source, target)
+        } else {
+            let to = self.ty(to);
+            self.convert(value, to)
+        }
+    }
+
+    /// Writes `new`, which reads the variable `old`, to a place; gives the value before or after.
+    fn modify(&mut self, place: &Place, old: hir::LocalId, new: &Expr, post: bool) -> Value {
+        let before = self.read(place);
+        self.vars[old] = Some(before);
+        let after = self.expr(new);
+        self.write(place, after);
+        if post { before } else { after }
+    }
+
+    fn unexpected(&mut self, what: &str) -> Option<Value> {
+        self.internal(what);
+        None
     }
 
     /// Whether values, some of which may come from packs, are what a format shows; says so if not.

@@ -17,6 +17,30 @@ use cotangent_sema::kind_group;
 /// The most resources in one array. Each is a global of its own.
 const MOST_RESOURCES: u64 = 1 << 14;
 
+/// The most bytes of uniforms in a program that runs: the host sets them aside. Shaders have much less room for them.
+const MOST_UNIFORM_BYTES: u64 = 1 << 26;
+
+/// Refuses uniforms that are too large for a host. Type sizes have been checked one by one.
+fn check_uniforms(lowerer: &mut Lowerer<'_>) {
+    let types = &lowerer.module.types;
+    let mut sum = 0;
+    let passes_limit = |data: &&ir::GlobalData| {
+        let is_uniform = data.kind == ir::GlobalKind::Param
+            && !matches!(types.get(data.ty), ir::Type::Buffer(..) | ir::Type::Opaque(_));
+        let size = ir::layout::layout(types, data.ty).filter(|_| is_uniform).map_or(0, |l| u64::from(l.size));
+        sum += size;
+        sum > MOST_UNIFORM_BYTES
+    };
+    let Some(data) = lowerer.module.globals.values().find(passes_limit) else { return };
+    let message = format!(
+        "uniform parameters of more than {} MiB are not supported where programs run",
+        MOST_UNIFORM_BYTES >> 20
+    );
+    let diagnostic = Diagnostic::new(codes::UNSUPPORTED_TYPE, data.span, message)
+        .help("make its arrays shorter, or store the elements in a buffer");
+    lowerer.diagnostics.push(diagnostic);
+}
+
 /// All global parameters, and those of these entry points.
 pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncRef)]) -> ShaderParams {
     let mut params = ShaderParams::default();
@@ -52,6 +76,9 @@ pub(crate) fn collect(lowerer: &mut Lowerer<'_>, entries: &[(FuncId, hir::FuncRe
         params.varyings.push(varyings.unwrap_or_default());
     }
     params.globals.extend(counter::params(lowerer));
+    if lowerer.options.runs {
+        check_uniforms(lowerer);
+    }
     params
 }
 

@@ -219,8 +219,8 @@ impl Lowerer<'_> {
         let text = self.queries.show(ty);
         let (message, help) = match self.queries.program.types.kind(ty) {
             TyKind::UnsizedArray(_) => (
-                format!("the array type `{text}` without a length is not supported yet"),
-                "give the array a length",
+                format!("the length of the array type `{text}` must be known here"),
+                "give the array a length, or that of a shader parameter with `--specialize-global NAME=LENGTH`",
             ),
             TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
                 return self.internal(span, format!("the type `{text}` is still generic"));

@@ -150,6 +150,20 @@ struct Finder<'a, 'c> {
 
 /// How many places a parameter or result may take: more than devices have.
 const MOST_PLACES: u64 = 64;
+/// System values that no target here has.
+const ELSEWHERE: &[&str] = &[
+    "SV_RenderTargetArrayIndex",
+    "SV_ViewportArrayIndex",
+    "SV_InstanceID",
+    "SV_ShadingRate",
+    "SV_InnerCoverage",
+    "SV_StencilRef",
+    "SV_DeviceIndex",
+    "SV_FragInvocationCount",
+    "SV_FragSize",
+    "SV_WaveLaneIndex",
+    "SV_CullPrimitive",
+];
 /// How many distances from planes devices take of a vertex.
 const MOST_DISTANCES: usize = 8;
 
@@ -329,7 +343,9 @@ impl Finder<'_, '_> {
     /// Where a leaf comes from or goes to. Reports what cannot be.
     fn link(&mut self, lowered: Ty, ty: hir::Ty, at: At, semantic: &Semantic, location: Option<u32>) -> Link {
         let target = semantic.target().filter(|_| self.stage == Stage::Fragment && !at.input);
-        if let Some(name) = semantic.name.as_ref().filter(|name| is_system(name) && target.is_none()) {
+        let is_system =
+            |name: &&String| is_system(name) && target.is_none() && !self.stands_for_any(name, at);
+        if let Some(name) = semantic.name.as_ref().filter(is_system) {
             let found = self.system(system_value(name), name, lowered, ty, at);
             if matches!(found, Link::System(value) if value.is_distance()) {
                 self.only_once(&format!("{name}{}", semantic.index), at);
@@ -359,6 +375,16 @@ impl Finder<'_, '_> {
             self.only_once(&text, at);
         }
         Link::Location(Location { index: place.unwrap_or(0), interpolation, semantic: Symbol::new(&text) })
+    }
+
+    /// Whether a system value that no target here has is only checked: it is then like a value of the program's own.
+    fn stands_for_any(&self, name: &str, at: At) -> bool {
+        let known = |value: SystemValue| {
+            if at.input { value.is_input(self.stage) } else { value.is_output(self.stage) }
+        };
+        self.lowerer.options.target.is_none()
+            && !system_value(name).is_some_and(known)
+            && ELSEWHERE.iter().any(|value| value.eq_ignore_ascii_case(name))
     }
 
     /// Reports a semantic that was met before: in HLSL it says what goes where. That of a field in an array of structures is

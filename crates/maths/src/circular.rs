@@ -104,10 +104,14 @@ fn wave<M: Machine>(m: &mut M, r: M::Float, k: M::Int) -> M::Float {
     let cosine = m.sub(cosine, halved);
     let cosine = m.add(cosine, one);
 
-    let is_even = parity(m, k);
-    let result = m.select(is_even, sine, cosine);
-    let signs = m.int_shl(k, 30);
-    flip_sign(m, result, signs)
+    let is_odd = m.is_odd(k);
+    let result = m.select(is_odd, cosine, sine);
+    // The sign of the second bit. Shifts need no constant in a register.
+    let half = m.int_shr(k, 1);
+    let sign = m.int_shl(half, 31);
+    let bits = m.bits(result);
+    let bits = m.int_xor(bits, sign);
+    m.float_of_bits(bits)
 }
 
 /// The tangent of `r` plus `k` quarter turns.
@@ -115,17 +119,11 @@ fn slope<M: Machine>(m: &mut M, r: M::Double, k: M::Int) -> M::Float {
     let (sine, cosine) = double_sin_cos(m, r);
     let zero = m.double(0.0);
     let negated = m.double_sub(zero, cosine);
-    let is_even = parity(m, k);
-    let over = m.double_select(is_even, sine, negated);
-    let under = m.double_select(is_even, cosine, sine);
+    let is_odd = m.is_odd(k);
+    let over = m.double_select(is_odd, negated, sine);
+    let under = m.double_select(is_odd, sine, cosine);
     let result = m.double_div(over, under);
     m.narrow(result)
-}
-
-fn parity<M: Machine>(m: &mut M, k: M::Int) -> M::Truth {
-    let [zero, one] = [m.int(0), m.int(1)];
-    let last = m.int_and(k, one);
-    m.int_eq(last, zero)
 }
 
 /// Sine and cosine of `|r| <= pi / 4`.

@@ -98,6 +98,8 @@ pub trait Machine {
     fn int_shr(&mut self, a: Self::Int, n: u32) -> Self::Int;
     /// `a == b`.
     fn int_eq(&mut self, a: Self::Int, b: Self::Int) -> Self::Truth;
+    /// Whether the lowest bit is set.
+    fn is_odd(&mut self, a: Self::Int) -> Self::Truth;
 
     /// Both hold.
     fn both(&mut self, a: Self::Truth, b: Self::Truth) -> Self::Truth;

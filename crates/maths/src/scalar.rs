@@ -77,6 +77,9 @@ impl Machine for Scalar {
     fn int_eq(&mut self, a: i32, b: i32) -> bool {
         a == b
     }
+    fn is_odd(&mut self, a: i32) -> bool {
+        a & 1 != 0
+    }
 
     fn both(&mut self, a: bool, b: bool) -> bool {
         a & b

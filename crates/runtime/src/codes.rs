@@ -67,7 +67,8 @@ cotangent_base::codes! {
     /// What was written before stays in the buffers.
     E0814 INTERRUPTED = "interrupted";
 
-    /// The local arrays of the functions that run, or the global variables, have more elements than the interpreter allows: 32 Mi.
+    /// The local arrays of the functions that run, or the global variables and uniform parameters, have more elements than the
+    /// interpreter allows: 32 Mi.
     /// An element takes several times as many bytes there as in a buffer or in native code.
     E0815 OUT_OF_MEMORY = "memory limit reached";
 }

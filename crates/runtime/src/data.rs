@@ -216,12 +216,27 @@ pub fn scalar(name: &str) -> Result<Scalar, Error> {
 /// What is made of a few words is no larger.
 pub(crate) const MOST_BYTES: usize = 1 << 32;
 
+/// Fails if there is not enough memory for so many more bytes. A failed allocation would end the process.
+pub fn room_for(bytes: usize) -> Result<(), Error> {
+    let mut room = Vec::<u8>::new();
+    let found = room.try_reserve_exact(bytes);
+    // The optimizer may leave out an allocation that nobody uses.
+    std::hint::black_box(room);
+    match found {
+        Ok(()) => Ok(()),
+        Err(_) => bail!("not enough memory for {bytes} bytes"),
+    }
+}
+
 fn zeros(inner: &str) -> Result<Data, Error> {
     let Some((name, count)) = inner.split_once(',') else { bail!("write zeros(TYPE, COUNT)") };
     let scalar = scalar(name)?;
     let Ok(count) = count.trim().parse::<usize>() else { bail!("`{}` is not a count", count.trim()) };
     match count.checked_mul(scalar.bytes() as usize).filter(|size| *size <= MOST_BYTES) {
-        Some(size) => Ok(Data::Bytes(Some(scalar), vec![0; size])),
+        Some(size) => {
+            room_for(size)?;
+            Ok(Data::Bytes(Some(scalar), vec![0; size]))
+        }
         None => bail!("zeros({scalar}, {count}) is larger than 4 GiB"),
     }
 }
@@ -256,6 +271,7 @@ fn random(inner: &str) -> Result<Data, Error> {
         Some(Err(_)) => bail!("the seed of random(..) is a number"),
     };
     let Data::Bytes(Some(scalar), zeros) = zeros(&format!("{name}, {count}"))? else { bail!("not a list") };
+    room_for(zeros.len())?;
     let mut bytes = Vec::with_capacity(zeros.len());
     let mut state = seed;
     for _ in 0..zeros.len() / scalar.bytes() as usize {

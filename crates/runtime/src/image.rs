@@ -5,7 +5,7 @@
 //! file are scaled to the range from 0 to 1 if texels are floats. No colour space is applied. Missing components are 0,
 //! except that the fourth is 1.
 
-use crate::data::{Data, MOST_BYTES, Number};
+use crate::data::{Data, MOST_BYTES, Number, room_for};
 use crate::{Error, bail};
 use cotangent_base::Scalar;
 use cotangent_ir::texture::{Dim, Extent, Texture};
@@ -98,6 +98,8 @@ impl Image {
         let (size, layers, lanes) = self.fit(texture)?;
         let levels = if self.mips { Extent::all_levels(size) } else { 1 };
         let extent = Extent { size, layers, levels };
+        // A texel has four numbers here, and at most four in the texture.
+        room_for(extent.texels().saturating_mul(2 * size_of::<[f64; 4]>()))?;
         let mut level: Vec<[f64; 4]> = self.level(extent, lanes, texture);
         let mut bytes = vec![];
         for number in 0..levels {

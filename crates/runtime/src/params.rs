@@ -1,6 +1,6 @@
 //! The parameters of a program: one block of host memory each, and access by path.
 
-use crate::data::MOST_DIMENSIONS;
+use crate::data::{MOST_DIMENSIONS, room_for};
 use crate::image::Image;
 use crate::path::{descend, split};
 use crate::{Compiled, Data, Error, Tree, bail, data};
@@ -217,6 +217,9 @@ impl Params {
 
     /// Writes `data` at `path`. A whole buffer takes the length of the data.
     pub fn set(&mut self, path: &str, data: &Data) -> Result<(), Error> {
+        if let Data::Bytes(_, bytes) | Data::Tensor(_, _, bytes) = data {
+            room_for(bytes.len())?;
+        }
         if let Data::Tensor(sizes, scalar, bytes) = data {
             return self.set_tensor(path, sizes, *scalar, bytes);
         }

@@ -1,5 +1,6 @@
 //! A loaded program with its parameters.
 
+use crate::data::room_for;
 use crate::{Argument, Arguments, Backend, Call, Called, Compiled, Error, Failure, Launch, Launched, Params};
 use cotangent_base::Symbol;
 use cotangent_ir::texture::Opaque;
@@ -71,6 +72,7 @@ impl<B: Backend> Runner<B> {
     fn argument(&self, name: Symbol, global: Global) -> Result<Option<Argument<B>>, Failure> {
         let bytes = self.params.bytes(name);
         let ty = self.compiled.module.globals[global].ty;
+        room_for(bytes.len())?;
         Ok(match self.compiled.module.types.get(ty) {
             Type::Buffer(..) | Type::Opaque(Opaque::Texture(_)) if bytes.is_empty() => None,
             Type::Buffer(..) => match (self.compiled.element(global), self.arguments.get(global)) {
@@ -135,8 +137,15 @@ impl<B: Backend> Runner<B> {
 
     fn download_one(&mut self, name: Symbol) -> Result<(), Failure> {
         let bytes = match self.compiled.parameter(name.as_str()).and_then(|param| self.arguments.get(param)) {
-            Some(Argument::Buffer(buffer)) => self.backend.read(buffer, 0..self.backend.size(buffer))?,
-            Some(Argument::Texture(texture)) => self.backend.read_texture(texture)?,
+            Some(Argument::Buffer(buffer)) => {
+                let size = self.backend.size(buffer);
+                room_for(size)?;
+                self.backend.read(buffer, 0..size)?
+            }
+            Some(Argument::Texture(texture)) => {
+                room_for(self.params.bytes(name).len())?;
+                self.backend.read_texture(texture)?
+            }
             Some(Argument::Value(_) | Argument::Sampler(_)) | None => return Ok(()),
         };
         self.params.replace(name, bytes);

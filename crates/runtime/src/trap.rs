@@ -26,6 +26,13 @@ pub struct Stopped {
     pub other: Option<OtherThread>,
 }
 
+impl Stopped {
+    /// A run that ends before a launch of an entry point.
+    pub fn between_launches(trap: Trap, func: Symbol, span: Span) -> Self {
+        Stopped { trap, span, func, calls: vec![], thread: None, outside: None, unknown: None, other: None }
+    }
+}
+
 /// A thread that is not where it is waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OtherThread {

@@ -7,6 +7,7 @@
 
 use crate::Checked;
 use crate::codes;
+use crate::facts::Rules;
 use crate::hir::FuncId;
 use cotangent_base::{Diagnostic, Symbol, nearest};
 use cotangent_syntax::ast::{Attribute, DeclKind, Expr, ExprKind, StructDecl};
@@ -204,12 +205,14 @@ impl Checked {
         let attributes = self.tables.funcs[id].prefix.attributes.clone();
         let mut allowed: Option<Targets> = None;
         for attribute in attributes.iter().filter(|a| a.name.name.as_str().eq_ignore_ascii_case("require")) {
-            let targets = self.required(attribute);
+            let targets = self.rules().required(attribute);
             allowed = Some(allowed.map_or(targets, |before| before.either(targets)));
         }
         self.program.funcs[id].targets = allowed.unwrap_or(Targets::ALL);
     }
+}
 
+impl Rules<'_> {
     /// A member exists on a target on which its structure does.
     pub(crate) fn check_member_targets(&mut self, attributes: &[Attribute], decl: &StructDecl) {
         let allowed = |attributes: &[Attribute]| {

@@ -46,7 +46,7 @@ impl Checked {
 
     /// What the compiler makes for this requirement of `IDifferentiable`.
     pub fn synthesized(&self, requirement: FuncId) -> Option<Synth> {
-        match self.synthesized_witness(requirement)? {
+        match self.facts().synthesized_witness(requirement)? {
             Witness::Synth(synth) => Some(synth),
             Witness::Func(_) | Witness::Field(_) => None,
         }
@@ -64,12 +64,12 @@ impl Checked {
 
     /// Whether a function belongs to the library.
     pub fn is_library(&self, func: FuncId) -> bool {
-        self.tables.scopes[self.tables.funcs[func].scope].is_library()
+        self.facts().is_library(func)
     }
 
     /// A type as the user would write it.
     pub fn show(&self, ty: Ty) -> String {
-        self.show_ty(ty)
+        self.facts().show(ty)
     }
 }
 

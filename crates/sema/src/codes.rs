@@ -182,7 +182,7 @@ cotangent_base::codes! {
     /// Write the binding of a parameter as `register(u1)`, `register(b0, space2)` or `[[vk::binding(binding, set)]]`. The classes of
     /// registers are `b` (constants), `t` (read-only), `u` (writable) and `s` (samplers). Write the offset of a `cbuffer` member as
     /// `packoffset(c2.y)`; a row has 16 bytes.
-    E0326 BAD_PLACE = "invalid binding";
+    E0326 BAD_BINDING = "invalid binding";
 
     /// `is` and `as` test the type of an interface value or of a generic parameter. Between two known types, the test is always
     /// false.
@@ -258,8 +258,8 @@ cotangent_base::codes! {
     E0362 BAD_OPTIONAL = "optional resource";
 
     /// A deferred statement is repeated at every exit of its block: at its end and at each `return`, `break` and `continue` that
-    /// leaves it. Here a function has so many of both that it becomes very large. Leave the block at fewer places, or put the
-    /// deferred statements into a function and defer its call.
+    /// leaves it. Here a function has so many of both, or such long ones, that it becomes very large. Leave the block at fewer
+    /// places, or put the deferred statements into a function and defer its call.
     E0363 DEFERRED_TOO_OFTEN = "deferred statements are repeated too often";
 
     /// From version 2025 of the language on, a generic function cannot be called for the type of an interface value, which is
@@ -331,6 +331,16 @@ cotangent_base::codes! {
     /// The attribute, modifier or semantic is part of the language, but means nothing where it stands, or this compiler does not
     /// act on it yet. Semantics count for entry points, their parameters, and the fields of structures that they pass.
     W0318 IDLE_WORD = "attribute, modifier or semantic has no effect";
+
+    /// No parameter of a compute shader has a semantic, so the host sets all of them, and each thread does the same. A vector of
+    /// integers is usually meant to be the number of the thread.
+    ///
+    /// ```text
+    /// [numthreads(64, 1, 1)] void main(uint3 id) { .. }
+    /// ```
+    ///
+    /// Write `uint3 id : SV_DispatchThreadID`, or `uniform uint3 id` if the host sets it.
+    W0319 NO_THREAD_INDEX = "parameter that may be meant as the number of the thread";
 
     /// The value is computed and not used.
     W0303 NO_EFFECT = "statement has no effect";

@@ -9,6 +9,7 @@
 use crate::Checked;
 use crate::capability::{capability_name, is_place};
 use crate::codes;
+use crate::facts::Facts;
 use crate::hir::{Expr, ExprKind, FuncId, each_expr};
 use cotangent_base::{Diagnostic, EntitySet, Span, Symbol};
 
@@ -81,7 +82,7 @@ impl Checked {
             self.check_features_of(id, id);
         }
         for (requirement, func) in self.tables.conformances.take_met() {
-            if self.stated(func).is_empty() {
+            if self.facts().stated(func).is_empty() {
                 self.check_features_of(func, requirement);
             }
         }
@@ -89,7 +90,7 @@ impl Checked {
 
     /// Reports a function that uses a feature which `stating` does not state: the function itself, or the requirement that it meets.
     fn check_features_of(&mut self, id: FuncId, stating: FuncId) {
-        let stated = self.stated(stating);
+        let stated = self.facts().stated(stating);
         let allowed = stated.iter().map(|name| implied(name.as_str())).collect::<Option<Vec<_>>>();
         let Some(allowed) = allowed.filter(|_| !stated.is_empty()).map(|all| all.concat()) else { return };
         let mut required = vec![];
@@ -107,16 +108,6 @@ impl Checked {
         }
         let help = format!("add `{feature}` to the attribute, or leave the attribute out");
         self.diagnostics.push(diagnostic.help(help));
-    }
-
-    /// The names in the only `[require(..)]` of a function; of several one has to hold, so they state nothing.
-    fn stated(&self, id: FuncId) -> Vec<Symbol> {
-        let attributes = &self.tables.funcs[id].prefix.attributes;
-        let mut all = attributes.iter().filter(|a| a.name.name.as_str().eq_ignore_ascii_case("require"));
-        match (all.next(), all.next()) {
-            (Some(only), None) => only.args.iter().filter_map(capability_name).collect(),
-            _ => vec![],
-        }
     }
 
     /// The features that the callees of a function require. A callee that states what it requires needs no look inside.
@@ -148,12 +139,24 @@ impl Checked {
                 continue;
             }
             let call = outer.unwrap_or(span);
-            let stated = self.stated(callee);
+            let stated = self.facts().stated(callee);
             if stated.is_empty() {
                 self.required_below(callee, seen, Some(call), found);
             }
             let features = stated.into_iter().filter(|name| is_feature(name.as_str()));
             found.extend(features.map(|feature| Required { feature, call, callee }));
+        }
+    }
+}
+
+impl Facts<'_> {
+    /// The names in the only `[require(..)]` of a function; of several one has to hold, so they state nothing.
+    fn stated(self, id: FuncId) -> Vec<Symbol> {
+        let attributes = &self.tables.funcs[id].prefix.attributes;
+        let mut all = attributes.iter().filter(|a| a.name.name.as_str().eq_ignore_ascii_case("require"));
+        match (all.next(), all.next()) {
+            (Some(only), None) => only.args.iter().filter_map(capability_name).collect(),
+            _ => vec![],
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The checker: from syntax tree to typed program.
 //!
-//! [`check`] takes the files of a program, those of the library first, and gives a [`Checked`]: the typed program of [`hir`].
-//! Lowering asks its questions through [`Queries`]. The way there:
+//! [`check`] takes the files of a program, those of the library first, and returns a [`Checked`]: the typed program of [`hir`].
+//! Lowering queries it through [`Queries`]. The steps:
 //!
 //! 1. `collect`: every declaration gets a number, a scope and an entry in a name table. The library comes first: [`collect_library`]
 //!    makes what every check begins with, so that it can be kept for the next one.
@@ -15,6 +15,7 @@
 //! |---|---|
 //! | [`hir`] | the typed program |
 //! | `checked`, `queries` | what the checker hands out; what lowering asks |
+//! | `facts` | views that read what is resolved, and report |
 //! | `tables` | the state beside the typed program, a list of what the folders below own |
 //! | `collect` | declarations get numbers and scopes; modules are linked |
 //! | `names` | what names mean |
@@ -29,10 +30,23 @@
 //! | `program` | the user's modules, checked whole |
 //! | [`codes`] | diagnostics |
 //!
-//! State has owners. [`Checked`] has the rules of the language as methods; what they note is in types with private fields, in the
-//! folder of their subject: `names` (scopes, modules, uses), `declarations::table`, `generics` (lists of parameters, assumptions, work
-//! that is put off), `conformance` (conformances, their index), `bodies` (checked bodies, lambdas), `derive` (derivatives of
-//! instances). An entry of a table can be read everywhere, and changed only by methods of its table.
+//! State has owners: types with private fields in the folder of their subject. These are `names` (scopes, modules, uses),
+//! `declarations::table`, `generics` (lists of parameters, assumptions, work that is put off), `conformance` (conformances, their
+//! index), `bodies` (checked bodies, lambdas), `derive` (derivatives of instances). An entry of a table can be read everywhere,
+//! and changed only by methods of its table.
+//!
+//! A method has the narrowest receiver that it can have:
+//!
+//! | receiver | can |
+//! |---|---|
+//! | [`hir::Types`], [`hir::Program`] | read and make types |
+//! | an owner of state | change that state |
+//! | `types::matching::Matcher`, `types::packs::Packs` | match patterns; make types of packs, under the assumptions in force |
+//! | `names::Names` | find what is declared under a name, and make types |
+//! | `facts::Facts`, `facts::Rules` | read what is resolved; read and report |
+//! | `collect::Collector` | add declarations |
+//! | [`Checked`] | all that, and resolve declarations on the way |
+//! | `bodies::body::BodyCx` | the same, with the variables of a body |
 //!
 //! A mistake gives one diagnostic: what depends on it has the error type, which fits everywhere.
 
@@ -44,6 +58,7 @@ mod collect;
 mod conformance;
 mod declarations;
 pub mod derive;
+mod facts;
 mod features;
 mod generics;
 pub mod hir;
@@ -140,7 +155,7 @@ pub fn check_given(inputs: Vec<Input>, given: Given) -> Checked {
 /// The library without a program: what every check of a program that uses these files begins with.
 pub fn collect_library(inputs: Vec<Input>) -> Checked {
     let mut checked = Checked::default();
-    checked.collect_library(inputs);
+    checked.collector().collect_library(inputs);
     checked.index_extensions(ExtId::new(0));
     checked.drop_prototypes(ScopeId::new(0));
     derive::attach(&mut checked, FuncId::new(0));
@@ -154,8 +169,8 @@ pub fn check_modules(library: &Checked, modules: Vec<Input>, given: Given) -> Ch
     let mut checked = library.clone();
     let tables = &checked.tables;
     let (exts, scopes, funcs) = (tables.exts.next_key(), tables.scopes.next_key(), tables.funcs.next_key());
-    checked.collect_modules(modules);
-    checked.link_modules(given);
+    checked.collector().collect_modules(modules);
+    checked.collector().link_modules(given);
     checked.index_extensions(exts);
     checked.drop_prototypes(scopes);
     checked.link_functions();

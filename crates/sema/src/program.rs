@@ -4,6 +4,7 @@ use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::derive;
+use crate::facts::Facts;
 use crate::hir::{Arg, Func, FuncId, FuncKind, StructId, Ty, TyKind};
 use crate::tables::{FuncSource, Owner, ScopeId, StructInfo, Tables};
 use cotangent_base::{Diagnostic, Entity, Map, Set, Symbol};
@@ -62,22 +63,12 @@ impl Checked {
         self.settle();
         // Differentials are made for whoever first needs them.
         let declared = |id: StructId| {
-            self.is_user(self.tables.structs[id].scope) && self.program.structs[id].differential_of.is_none()
+            self.facts().is_user(self.tables.structs[id].scope)
+                && self.program.structs[id].differential_of.is_none()
         };
         if counts(&self.tables) != before || self.tables.structs.keys().skip(structs).any(declared) {
             self.tables.modules.note_added(module);
         }
-    }
-
-    /// Whether checking bodies of a module of the user's, by its number, declared something. What it declares is part of the
-    /// program, so such a module cannot be [known](crate::Input::known).
-    pub fn has_local_declarations(&self, module: usize) -> bool {
-        self.tables.modules.values().any(|m| m.number == module && m.adds)
-    }
-
-    /// Whether the body of a function was checked so far.
-    pub fn is_body_checked(&self, func: FuncId) -> bool {
-        self.tables.bodies.of(func).is_some()
     }
 
     /// Checks initializers of fields also if nobody constructs the structure.
@@ -85,7 +76,7 @@ impl Checked {
         for id in self.tables.structs.keys() {
             let StructInfo { fields, scope, generics, .. } = &self.tables.structs[id];
             let (fields, scope, generics) = (fields.clone(), *scope, *generics);
-            if !self.is_user(scope) {
+            if !self.facts().is_user(scope) {
                 continue;
             }
             let own = self.program.structs[id].fields.len().saturating_sub(fields.len());
@@ -100,34 +91,32 @@ impl Checked {
         }
     }
 
-    fn is_user(&self, scope: ScopeId) -> bool {
-        !self.tables.scopes[scope].is_library()
-    }
-
     fn resolve_user_types(&mut self) {
         for id in self.tables.scopes.keys() {
             self.resolve_usings(id);
         }
         let structs = self.tables.structs.keys();
-        self.resolve_structs(structs.filter(|id| self.is_user(self.tables.structs[*id].scope)).collect());
+        self.resolve_structs(
+            structs.filter(|id| self.facts().is_user(self.tables.structs[*id].scope)).collect(),
+        );
         for id in self.tables.enums.keys() {
-            if self.is_user(self.tables.enums[id].scope) {
+            if self.facts().is_user(self.tables.enums[id].scope) {
                 self.ensure_enum(id);
             }
         }
         for id in self.tables.aliases.keys() {
-            if self.is_user(self.tables.aliases[id].scope) {
+            if self.facts().is_user(self.tables.aliases[id].scope) {
                 self.alias_ty(id);
             }
         }
         for id in self.tables.exts.keys() {
-            if self.is_user(self.tables.exts[id].scope) {
+            if self.facts().is_user(self.tables.exts[id].scope) {
                 self.ensure_ext_bases(id);
             }
         }
         for id in self.tables.interfaces.keys() {
-            if self.is_user(self.tables.interfaces[id].scope) {
-                let own = self.own_interface(id);
+            if self.facts().is_user(self.tables.interfaces[id].scope) {
+                let own = self.names().own_interface(id);
                 let this = self.program.interfaces[id].this;
                 let this = self.program.types.ty(TyKind::Param(this));
                 self.closure(this, vec![own]);
@@ -153,7 +142,7 @@ impl Checked {
             earlier.push(func);
             let first = earlier[..earlier.len() - 1].iter().find(|f| self.same_types(**f, func));
             if let Some(&first) = first {
-                let message = format!("`{}` is declared twice", self.show_func(func));
+                let message = format!("`{}` is declared twice", self.facts().show_func(func));
                 let first = self.program.funcs[first].span;
                 self.diagnostics.push(
                     Diagnostic::new(codes::REDECLARED, span, message)
@@ -187,7 +176,7 @@ impl Checked {
                 Diagnostic::new(codes::CYCLE, field.span, message)
                     .help("store an index into a buffer of such values instead"),
             );
-            self.program.structs[id].fields[number].ty = self.error_ty();
+            self.program.structs[id].fields[number].ty = self.program.types.error();
         }
         self.tables.sizes.note_finite(id);
     }
@@ -204,7 +193,7 @@ impl Checked {
             TyKind::Struct(other, _) if other == id => true,
             TyKind::Struct(other, args) => {
                 // A block binds all that is in it, so that one of itself would bind without end. Buffers hold elements apart.
-                if let Some(content) = self.block_content(ty) {
+                if let Some(content) = self.program.block_content(ty) {
                     return self.contains(content, id, seen);
                 }
                 let plain = self.program.types.list(args).is_empty();
@@ -226,11 +215,11 @@ impl Checked {
     fn resolve_user_globals(&mut self) {
         for id in self.tables.globals.keys() {
             let scope = self.tables.globals[id].scope;
-            if self.is_user(scope) {
+            if self.facts().is_user(scope) {
                 self.ensure_global(id);
                 self.check_if_unknown(scope, |checked| {
                     checked.check_initializer(id);
-                    checked.check_constant(id);
+                    checked.rules().check_constant(id);
                 });
             }
         }
@@ -245,10 +234,27 @@ impl Checked {
                 Owner::Extension(id) => Some(self.tables.exts[id].scope),
                 _ => None,
             };
-            if scope.is_some_and(|s| self.is_user(s)) {
+            if scope.is_some_and(|s| self.facts().is_user(s)) {
                 self.complete_witnesses(id);
             }
             next += 1;
         }
+    }
+
+    /// Whether checking bodies of a module of the user's, by its number, declared something. What it declares is part of the
+    /// program, so such a module cannot be [known](crate::Input::known).
+    pub fn has_local_declarations(&self, module: usize) -> bool {
+        self.tables.modules.values().any(|m| m.number == module && m.adds)
+    }
+
+    /// Whether the body of a function was checked so far.
+    pub fn is_body_checked(&self, func: FuncId) -> bool {
+        self.tables.bodies.of(func).is_some()
+    }
+}
+
+impl Facts<'_> {
+    fn is_user(self, scope: ScopeId) -> bool {
+        !self.tables.scopes[scope].is_library()
     }
 }

@@ -97,7 +97,7 @@ impl Queries {
 
     /// The integer or truth value of a `static const` that an interface requires, given its (concrete) getter.
     pub fn required_constant(&mut self, getter: FuncRef) -> Option<i64> {
-        if !self.checked.is_required_constant(getter) {
+        if !self.checked.facts().is_required_constant(getter) {
             return None;
         }
         let val = self.checked.required_val(getter);
@@ -205,7 +205,7 @@ impl Queries {
 
     /// A known compile-time integer.
     pub fn int_val(&mut self, n: i64) -> Val {
-        self.checked.int_val(n)
+        self.checked.program.types.int_val(n)
     }
 
     /// The size or alignment of a type; `None` for a type that has no size.
@@ -232,11 +232,16 @@ impl Queries {
 
     /// Whether the type is `DifferentialPtrPair<..>`.
     pub fn is_pointer_pair(&self, ty: Ty) -> bool {
-        self.checked.is_pointer_pair(ty)
+        self.checked.facts().is_pointer_pair(ty)
+    }
+
+    /// What `Optional<content>` holds, if the type is one.
+    pub fn optional_content(&self, ty: Ty) -> Option<Ty> {
+        self.checked.facts().optional_content(ty)
     }
 
     /// `Optional<content>`.
     pub fn optional_of(&mut self, content: Ty) -> Option<Ty> {
-        self.checked.optional_of(content)
+        self.checked.names().optional_of(content)
     }
 }

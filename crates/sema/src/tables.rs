@@ -20,7 +20,7 @@ use crate::collect::Links;
 use crate::conformance::conform::{ConformanceIndex, Search};
 use crate::conformance::table::Conformances;
 use crate::declarations::removed::Removed;
-use crate::declarations::signature::Repetitions;
+use crate::declarations::settling::Repetitions;
 use crate::declarations::table::{Funcs, Table};
 use crate::declarations::user_attributes::UserAttributes;
 use crate::derive::Derivatives;
@@ -28,7 +28,6 @@ use crate::generics::assumptions::Assumptions;
 use crate::generics::table::GenericsTable;
 use crate::generics::worklist::WorkList;
 use crate::hir::{AssocId, EnumId, FuncId, GenericParamId, GlobalId, InterfaceId, StructId, Ty, Val};
-use crate::names::access::Declaring;
 use crate::names::library_items::LibraryItems;
 use crate::names::modules::Modules;
 use crate::names::scopes::Scopes;
@@ -182,7 +181,6 @@ pub(crate) struct Tables {
     pub modules: Modules,
     pub lang: LibraryItems,
     pub uses: Uses,
-    pub declaring: Declaring,
     pub links: Links,
     // Declarations.
     pub funcs: Funcs,

@@ -123,8 +123,8 @@ pub enum ModifierKind {
     Sample,
     /// Words that are accepted and mean nothing to us, such as `precise` and `shared`.
     Ignored,
-    /// `globallycoherent`.
-    GloballyCoherent,
+    /// A word that asks for what nothing here does yet, such as `globallycoherent`.
+    Idle(&'static str),
     /// `dyn`.
     Dyn,
     /// `volatile`.

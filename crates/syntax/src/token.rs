@@ -255,7 +255,8 @@ keywords! {
     Precise "precise" NoInterpolation "nointerpolation" NoPerspective "noperspective" Linear "linear"
     Centroid "centroid" Sample "sample" SNorm "snorm" UNorm "unorm" GloballyCoherent "globallycoherent"
     Volatile "volatile" Shared "shared" Dyn "dyn" Param "param" ExternCpp "__extern_cpp" Lowp "lowp"
-    Mediump "mediump" Highp "highp"
+    Mediump "mediump" Highp "highp" Coherent "coherent" ReadOnly "readonly" WriteOnly "writeonly" Restrict "restrict"
+    PerVertex "pervertex"
     Unsigned "unsigned" TypeParam "type_param" Extension_ "__extension" Constraint "__constraint" Implicit "implicit"
     First "__first" Last "__last" TrimFirst "__trimFirst" TrimLast "__trimLast" PackBranch "__packBranch"
 }

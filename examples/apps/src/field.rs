@@ -2,7 +2,7 @@
 
 use crate::{Fit, Outcome, Program};
 
-const WEIGHTS: usize = 33 * 32 + 33 * 32 + 33 * 3;
+const WEIGHTS: usize = 33 * 48 + 49 * 48 + 49 * 3;
 const SIDE: usize = 512;
 const BATCH: usize = 1024;
 

@@ -30,9 +30,6 @@ const ELEMENTS: usize = 16;
 /// The repeated content of such buffers and uniforms: as floats 1, 2 and -0.5; as tags of interface values, small and large ones.
 const PATTERN: [u32; 6] = [0x3f80_0000, 1, 0, 0x4000_0000, 2, 0xbf00_0000];
 
-const TARGETS: [Target; 7] =
-    [Target::Wgsl, Target::SpirV, Target::Glsl, Target::Hlsl, Target::Metal, Target::Cpp, Target::Cuda];
-
 /// Takes a program through everything.
 pub fn whole(text: &str) -> Result {
     let session = Session::new(Texts::new([(PATH, text)]));
@@ -41,12 +38,12 @@ pub fn whole(text: &str) -> Result {
     judge(&compiled)?;
     let Ok(lowered) = compiled.result else { return Ok(false) };
     listing::print_module(&lowered.module);
-    for target in TARGETS {
+    for &target in Target::ALL {
         emit(&lowered, &compiled.sources, target)?;
     }
 
     // Compile for one target alone too, since lowering depends on it. The text determines which, so that shrinking mostly keeps it.
-    let target = TARGETS[text.len() % TARGETS.len()];
+    let target = Target::ALL[text.len() % Target::ALL.len()];
     let chosen = session.program(&for_target(target)).compile(Roots::Module);
     judge(&chosen)?;
     if let Ok(lowered) = &chosen.result {

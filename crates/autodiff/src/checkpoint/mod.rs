@@ -130,13 +130,13 @@ pub fn checkpoint(input: &Input<'_>) -> Result<Plan, Refusal> {
     let Graph { nodes, net, .. } = graph;
     let cut = net.cut();
     if cut.cost >= INFINITE {
-        return Err(Refusal { diagnostic: plan::not_keepable(input), too_long: None });
+        return Err(Refusal { diagnostic: plan::not_storable(input), too_long: None });
     }
-    let is_kept = |residual: Residual| {
+    let is_stored = |residual: Residual| {
         let (into, out) = nodes[&residual];
         cut.is_near_source(into) && !cut.is_near_source(out)
     };
-    plan::plan(Recipes { input, nest: &nest, leaving: &leaving }, &reads, is_kept)
+    plan::plan(Recipes { input, nest: &nest, leaving: &leaving }, &reads, is_stored)
 }
 
 /// What the linear operations read, in program order and perhaps more than once.
@@ -188,7 +188,7 @@ struct Graph<'a, 'b> {
     net: Network,
 }
 
-/// One byte kept costs as much as this.
+/// One byte stored costs as much as this.
 const BYTE: u64 = 16;
 /// One unit of work done again costs as much as this.
 const WORK: u64 = 2;
@@ -206,8 +206,8 @@ impl Graph<'_, '_> {
         }
         while let Some((residual, recipe)) = self.open.pop() {
             let (into, out) = self.nodes[&residual];
-            self.net.edge(into, out, self.keeping(residual));
-            self.net.edge(SOURCE, into, self.repeating(residual, &recipe));
+            self.net.edge(into, out, self.storing(residual));
+            self.net.edge(SOURCE, into, self.recomputing(residual, &recipe));
             if let Recipe::Of { operands, .. } = recipe {
                 for operand in operands {
                     if let Some((_, from)) = self.nodes(Residual::Value(operand)) {
@@ -233,8 +233,8 @@ impl Graph<'_, '_> {
         Some(nodes)
     }
 
-    /// What keeping a residual costs.
-    fn keeping(&self, residual: Residual) -> u64 {
+    /// What storing a residual costs.
+    fn storing(&self, residual: Residual) -> u64 {
         let func = &self.input.linearized.func;
         let ty = self.recipes.ty(residual);
         let layout = layout(&self.input.module.types, ty);
@@ -257,15 +257,15 @@ impl Graph<'_, '_> {
         once.saturating_mul(trips).min(UNWANTED)
     }
 
-    /// What computing a residual again costs.
-    fn repeating(&self, residual: Residual, recipe: &Recipe) -> u64 {
+    /// What recomputing a residual costs.
+    fn recomputing(&self, residual: Residual, recipe: &Recipe) -> u64 {
         let Recipe::Of { work, .. } = recipe else {
             return INFINITE;
         };
-        let keepable = layout(&self.input.module.types, self.recipes.ty(residual)).is_some();
+        let storable = layout(&self.input.module.types, self.recipes.ty(residual)).is_some();
         let region = self.recipes.region(residual);
         match self.prefers(residual).or(self.input.module.prefer) {
-            _ if !keepable => 0,
+            _ if !storable => 0,
             Prefer::Checkpoint => INFINITE,
             Prefer::Recompute => 1,
             Prefer::Auto | Prefer::Rerun => {

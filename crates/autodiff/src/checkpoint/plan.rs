@@ -63,14 +63,14 @@ const MOST_BYTES: u64 = 256 << 20;
 pub fn plan(
     recipes: Recipes<'_, '_>,
     reads: &[Residual],
-    is_kept: impl Fn(Residual) -> bool,
+    is_stored: impl Fn(Residual) -> bool,
 ) -> Result<Plan, Refusal> {
     let input = recipes.input;
-    let mut planner = Planner { input, recipes, plan: Plan::default(), kept: Vec::new() };
+    let mut planner = Planner { input, recipes, plan: Plan::default(), stored: Vec::new() };
     planner.plan.needed = InputMask::filled(false, input.free.len());
     let mut open: Vec<Residual> = reads.to_vec();
     while let Some(residual) = open.pop() {
-        planner.source(residual, &is_kept, &mut open);
+        planner.source(residual, &is_stored, &mut open);
     }
     planner.lay_out()?;
     Ok(planner.plan)
@@ -80,11 +80,16 @@ struct Planner<'a, 'b> {
     input: &'b Input<'a>,
     recipes: Recipes<'a, 'b>,
     plan: Plan,
-    kept: Vec<Residual>,
+    stored: Vec<Residual>,
 }
 
 impl Planner<'_, '_> {
-    fn source(&mut self, residual: Residual, is_kept: &impl Fn(Residual) -> bool, open: &mut Vec<Residual>) {
+    fn source(
+        &mut self,
+        residual: Residual,
+        is_stored: &impl Fn(Residual) -> bool,
+        open: &mut Vec<Residual>,
+    ) {
         if self.plan.sources.contains_key(&residual) {
             return;
         }
@@ -92,8 +97,8 @@ impl Planner<'_, '_> {
         let source = if let Some(index) = self.input_number(residual) {
             self.plan.needed.set(index as usize);
             Source::Input(index)
-        } else if recipe != Recipe::Free && is_kept(residual) {
-            self.kept.push(residual);
+        } else if recipe != Recipe::Free && is_stored(residual) {
+            self.stored.push(residual);
             Source::Kept(u32::MAX)
         } else {
             Source::Repeated
@@ -115,21 +120,21 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Gives each kept residual its field: the most strictly aligned first, so that nothing is lost between them.
+    /// Gives each stored residual its field: the most strictly aligned first, so that nothing is lost between them.
     fn lay_out(&mut self) -> Result<(), Refusal> {
         let position = |r: &Residual| match *r {
             Residual::Value(value) => (0, value.index()),
             Residual::Trips(inst) => (1, inst.index()),
             Residual::Context(inst) => (2, inst.index()),
         };
-        let mut kept = std::mem::take(&mut self.kept);
-        kept.sort_by_key(position);
+        let mut stored = std::mem::take(&mut self.stored);
+        stored.sort_by_key(position);
         let types = &self.input.module.types;
         let align = |r: &Residual| layout(types, self.recipes.ty(*r)).map_or(0, |l| l.align);
-        kept.sort_by_key(|r| std::cmp::Reverse(align(r)));
+        stored.sort_by_key(|r| std::cmp::Reverse(align(r)));
         let mut names = Set::default();
         let mut bytes = 0;
-        for residual in kept {
+        for residual in stored {
             let loops = self.rooms(residual)?;
             let number = self.plan.fields.len() as u32;
             let name = unique(&mut names, self.name(residual));
@@ -150,7 +155,8 @@ impl Planner<'_, '_> {
     /// The size of a context of `before` bytes and a field for `residual`. Refuses what no memory would hold.
     fn check_room(&self, residual: Residual, loops: &[(Inst, u32)], before: u64) -> Result<u64, Refusal> {
         let once = layout(&self.input.module.types, self.recipes.ty(residual)).map_or(0, |l| l.size.into());
-        let all = loops.iter().fold(once, |bytes: u64, (_, rounds)| bytes.saturating_mul((*rounds).into()));
+        let all =
+            loops.iter().fold(once, |bytes: u64, (_, iterations)| bytes.saturating_mul((*iterations).into()));
         let bytes = before.saturating_add(all);
         let Some((outermost, _)) = loops.first().filter(|_| bytes > MOST_BYTES) else {
             return Ok(bytes);
@@ -166,7 +172,7 @@ impl Planner<'_, '_> {
         Err(self.refuse(*outermost, residual, diagnostic))
     }
 
-    /// The loops around a residual with their bounds. Here it shows that a loop would need one and has none.
+    /// The loops around a residual with their bounds. A loop without a bound is reported here.
     fn rooms(&self, residual: Residual) -> Result<Vec<(Inst, u32)>, Refusal> {
         let func = &self.input.linearized.func;
         let loops = self.recipes.nest.loops(func, self.recipes.home(residual));
@@ -218,11 +224,11 @@ impl Planner<'_, '_> {
     }
 }
 
-/// The diagnostic for a function whose backward pass needs what cannot be kept: a handle chosen at run time.
-pub fn not_keepable(input: &Input<'_>) -> Box<Diagnostic> {
+/// The diagnostic for a function whose backward pass needs what cannot be stored: a handle chosen at run time.
+pub fn not_storable(input: &Input<'_>) -> Box<Diagnostic> {
     let func = &input.linearized.func;
     let message = format!("the backward pass of `{}` needs a resource chosen at run time", func.plain_name());
-    let diagnostic = Diagnostic::new(codes::NOT_KEEPABLE, func.span, message);
+    let diagnostic = Diagnostic::new(codes::NOT_STORABLE, func.span, message);
     Box::new(diagnostic.help("load from each resource and choose between the values"))
 }
 

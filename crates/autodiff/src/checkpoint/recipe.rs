@@ -141,7 +141,7 @@ impl Recipes<'_, '_> {
         }
     }
 
-    /// Whether a loop around `region` has no bound, so that nothing in it can be kept.
+    /// Whether a loop around `region` has no bound, so that nothing in it can be stored.
     pub fn in_unbounded_loop(&self, region: Region) -> bool {
         let func = &self.input.linearized.func;
         self.nest.loops(func, region).iter().any(|l| loop_bound(func, *l).is_none())

@@ -83,7 +83,7 @@ impl Works {
     }
 }
 
-/// A function of the elementary ones is a call of some thirty instructions on a CPU. On GPUs it is less, and yet there too kept
+/// A function of the elementary ones is a call of some thirty instructions on a CPU. On GPUs it is less, and yet there too stored
 /// values were as fast or faster than these computed again, in all kernels of `bench/kernels`.
 fn of_math(math: Math) -> u64 {
     match math {

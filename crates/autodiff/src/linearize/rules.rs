@@ -13,7 +13,7 @@
 use super::Linearizer;
 use crate::{codes, tangent};
 use cotangent_base::Diagnostic;
-use cotangent_ir::{Class, Inst, InstData, Linear, Math, Op, Path, Ty, Type, Value};
+use cotangent_ir::{Class, Inst, InstData, Linear, Math, Op, Path, Ty, Type, Value, math_group};
 
 /// Whether tangents of operands may reach the result of this operation, as far as the operation goes.
 pub(crate) fn passes_tangents(op: &Op) -> bool {
@@ -32,7 +32,10 @@ pub(crate) fn passes_tangents(op: &Op) -> bool {
 
 /// Whether it is constant but for jumps.
 fn is_stepwise(math: Math) -> bool {
-    [Math::Sign, Math::Floor, Math::Ceil, Math::Round, Math::RoundEven, Math::Trunc].contains(&math)
+    match math {
+        Math::Sign | math_group!(round) => true,
+        math_group!(arithmetic | logic | bits | compare | test | elementary) => false,
+    }
 }
 
 /// The way to the derivative of a part of `from`.

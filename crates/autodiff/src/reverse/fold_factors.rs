@@ -1,11 +1,11 @@
-//! Folds chains of factors in a linearized function, so that one product is kept for the backward pass and not two factors.
+//! Folds chains of factors in a linearized function, so that one product is stored for the backward pass and not two factors.
 //!
 //! ```text
 //! ~s = mul %cos ~u              %p = mul %w %cos
 //! ~t = mul %w ~s                ~t = mul %p ~u
 //! ```
 //!
-//! This is done after the cut, where it keeps both factors and only these two products read them; then the cut is made again.
+//! This is done after the cut, where it stores both factors and only these two products read them; then the cut is made again.
 //! Folding before the cut would hide from it what is cheap to compute again. A factor that may be infinite stays alone, since
 //! [`steep`](mod@crate::steep) products are guarded one by one where a cotangent may be zero. Products of `half` stay alone,
 //! since they leave its range too easily.
@@ -17,16 +17,16 @@ use crate::steep::steep;
 use cotangent_base::{EntityMap, EntitySet, Map, Scalar};
 use cotangent_ir::{Inst, Math, Module, Op, Region, Type, Value, ValueDef};
 
-/// Folds the factors that `plan` keeps; says whether there were any. Linear values keep their numbers.
+/// Folds the factors that `plan` stores; says whether there were any. Linear values keep their numbers.
 pub(super) fn fold_factors(module: &Module, linearized: &mut Linearized, plan: &Plan) -> bool {
-    // In how many loops each value is kept.
-    let kept: Map<Value, usize> = (plan.fields.iter())
+    // In how many loops each value is stored.
+    let stored: Map<Value, usize> = (plan.fields.iter())
         .filter_map(|field| match field.residual {
             Residual::Value(value) => Some((value, field.loops.len())),
             Residual::Trips(_) | Residual::Context(_) => None,
         })
         .collect();
-    if kept.len() < 2 {
+    if stored.len() < 2 {
         return false;
     }
     let nest = Nest::of(&linearized.func);
@@ -35,7 +35,9 @@ pub(super) fn fold_factors(module: &Module, linearized: &mut Linearized, plan: &
     let mut readers: EntityMap<Value, u32> = EntityMap::filled(0, linearized.func.values.len());
     for inst in linearized.func.all_insts() {
         let data = &linearized.func.insts[inst];
-        if data.op.is_exit() || data.results.iter().any(|result| linearized.lin.contains(*result)) {
+        // The derivative of a function that only writes memory is linear and has no result.
+        let mut values = data.results.iter().chain(&data.operands);
+        if data.op.is_exit() || values.any(|value| linearized.lin.contains(*value)) {
             data.operands.iter().for_each(|operand| readers[*operand] += 1);
         }
     }
@@ -54,7 +56,7 @@ pub(super) fn fold_factors(module: &Module, linearized: &mut Linearized, plan: &
                 let is_tame =
                     ![inst, inner].iter().any(|i| steep.contains(linearized.func.insts[*i].results[0]));
                 let (other, linear) = product(module, linearized, inner).filter(|_| is_single && is_tame)?;
-                let is_gain = [factor, other].iter().all(|v| kept.get(v) == Some(&loops) && is_alone(*v));
+                let is_gain = [factor, other].iter().all(|v| stored.get(v) == Some(&loops) && is_alone(*v));
                 is_gain.then_some((inner, factor, other, linear))
             });
             if let Some((inner, factor, other, linear)) = inner {

@@ -223,7 +223,7 @@ fn run_unzip(cx: &mut Context<'_>, func: FuncId, whole: Whole<'_>) -> Unzipped {
     let name = cx.module.funcs[func].name;
     let body = &whole.linearized.func;
     cx.watch.begin(UNZIP, || body.size());
-    let kept = |field: &Field| Kept {
+    let stored = |field: &Field| Kept {
         why: match field.residual {
             Residual::Trips(_) => Some(Why::Trips),
             Residual::Value(_) => field.leaving.map(|_| Why::Last),
@@ -232,11 +232,11 @@ fn run_unzip(cx: &mut Context<'_>, func: FuncId, whole: Whole<'_>) -> Unzipped {
         each: field.ty,
         loops: field.loops.iter().map(|(inst, room)| (body.insts[*inst].span, *room)).collect(),
     };
-    let fields: Vec<Kept> = whole.plan.fields.iter().map(kept).collect();
+    let fields: Vec<Kept> = whole.plan.fields.iter().map(stored).collect();
     let halves = unzip(cx.module, name, whole);
     if let Some(context) = halves.context {
         let numbered = (0..).zip(fields);
-        cx.reverse.fields.extend(numbered.map(|(number, kept)| ((context, number), kept)));
+        cx.reverse.fields.extend(numbered.map(|(number, stored)| ((context, number), stored)));
     }
     cx.watch.end(|| halves.primal.size() + halves.linear.func.size());
     cx.after(UNZIP, &halves.primal, None);
@@ -281,12 +281,12 @@ fn inlined(module: &mut Module, original: FuncId, func: Func, wanted: &dyn Fn(&F
     if !callees(&func).iter().any(|callee| wanted(&module.funcs[*callee])) {
         return func;
     }
-    let kept = std::mem::replace(&mut module.funcs[original], func);
+    let before = std::mem::replace(&mut module.funcs[original], func);
     inline_calls(module, original, wanted);
-    std::mem::replace(&mut module.funcs[original], kept)
+    std::mem::replace(&mut module.funcs[original], before)
 }
 
-/// Puts both halves into the module. A primal half that keeps nothing is the function itself.
+/// Puts both halves into the module. A primal half that stores nothing is the function itself.
 pub(super) fn add_halves(cx: &mut Context<'_>, func: FuncId, halves: Unzipped, needed: InputMask) -> Callee {
     let (differentiable, root) = (cx.derived_diff(func).differentiable, cx.reverse.root());
     let prefer = cx.module.funcs[func].diff.prefer;

@@ -1,7 +1,7 @@
 //! Reverse mode: from a function to the functions that compute its gradient.
 //!
 //! ```text
-//! P(x..)                       -> (y.., context)     f.primal: the function, keeping what is needed later
+//! P(x..)                       -> (y.., context)     f.primal: the function, storing what is needed later
 //! D(context, x'.., x_t..)      -> y_t..              f.linear: its derivative, given that
 //! B(context, x'.., y_ct..)     -> x_ct..             f.bwd:    the transpose of D
 //! ```
@@ -178,10 +178,10 @@ impl Cache {
         self.halves.values().map(|halves| (halves.primal, halves.func)).collect()
     }
 
-    /// The primal halves that keep something, and what they keep.
+    /// The primal halves that store something, and what they store.
     pub(crate) fn keepers(&self) -> (Set<FuncId>, Set<Ty>) {
-        let kept = self.halves.values().filter_map(|halves| Some((halves.primal, halves.context?)));
-        kept.unzip()
+        let stored = self.halves.values().filter_map(|halves| Some((halves.primal, halves.context?)));
+        stored.unzip()
     }
 
     /// Ends the work on `module`: removes the functions from it that were steps on the way.
@@ -194,12 +194,12 @@ impl Cache {
         self.parts.get(&request)
     }
 
-    /// Whether `ty` is what some primal half keeps.
+    /// Whether `ty` is what some primal half stores.
     pub(crate) fn is_context(&self, ty: Ty) -> bool {
         self.halves.values().any(|halves| halves.context == Some(ty))
     }
 
-    /// The primal half that keeps such a context.
+    /// The primal half that stores such a context.
     pub(crate) fn keeper(&self, context: Ty) -> Option<FuncId> {
         self.halves.values().find(|halves| halves.context == Some(context)).map(|halves| halves.primal)
     }

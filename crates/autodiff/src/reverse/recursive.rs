@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! f.linear(x.., x_t..) -> y_t.. {
-//!   y, context = call f.primal x..          what the body keeps; calls of f inside keep nothing
+//!   y, context = call f.primal x..          what the body stores; calls of f inside store nothing
 //!   y_t = call f.linear.1 context, x.., x_t..
 //! }
 //! ```

@@ -40,7 +40,7 @@ pub(super) fn halves(cx: &mut Context<'_>, key: &Key, apply: Apply) -> Result<Ca
     cx.after(UNZIP, &linear.func, Some(&linear.lin));
     let needed = InputMask::filled(false, sig.inputs().count());
     let halves = Unzipped { primal, linear, context: Some(context) };
-    // What is in the context is what the user wants kept; and in place of a primal half that keeps nothing the function itself
+    // What is in the context is what the user wants stored; and in place of a primal half that stores nothing the function itself
     // would be called, which may give another value.
     Ok(Callee { repeatable: false, ..add_halves(cx, key.func, halves, needed) })
 }

@@ -5,7 +5,7 @@ use crate::checkpoint::{Field, Plan};
 use cotangent_base::Symbol;
 use cotangent_ir::{DiffRow, Module, StructField, Ty, Type};
 
-/// The context of `plan`, or `None` if nothing is kept.
+/// The context of `plan`, or `None` if nothing is stored.
 pub fn make(module: &mut Module, name: Symbol, plan: &Plan) -> Option<Ty> {
     if plan.fields.is_empty() {
         return None;

@@ -231,7 +231,7 @@ impl<'a> Linear<'a> {
     /// Reads a field of the context.
     fn read(&mut self, b: &mut Builder<'_>, number: u32) -> Value {
         let (path, indices) = place(&self.whole.plan.fields[number as usize], number, &self.counters);
-        let context = self.context.expect("a function that keeps has a context");
+        let context = self.context.expect("a half that stores something has a context");
         b.extract(context, path, &indices)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! before   f(x, x_t)      -> (y, y_t)      primal and linear operations, mixed
-//! after    P(x)           -> (y, context)  the primal ones, keeping what the plan says
+//! after    P(x)           -> (y, context)  the primal ones, storing what the plan says
 //!          D(context, x', x_t) -> y_t      the linear ones; x' are the inputs the plan asks for
 //! ```
 //!

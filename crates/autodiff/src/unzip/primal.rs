@@ -33,34 +33,34 @@ pub fn half(module: &mut Module, name: Symbol, whole: Whole<'_>, context: Option
     func
 }
 
-/// Copies the primal part of instructions. With a tape it also keeps what the plan says.
+/// Copies the primal part of instructions. With a context it also stores what the plan says.
 pub struct Primal<'a> {
     whole: Whole<'a>,
     /// What values of the original are called here.
     pub copy: Copier,
     /// What calls of this half gave besides their outputs.
     pub contexts: Map<Inst, Value>,
-    tape: Option<Tape>,
+    filling: Option<Filling>,
 }
 
-/// The state of keeping.
-struct Tape {
+/// The context while it is filled.
+struct Filling {
     /// The context so far.
     now: Value,
     ty: Ty,
     /// The counters of the loops we are in.
     counters: Map<Inst, Value>,
-    /// The instructions with something kept inside.
+    /// The instructions with something stored inside.
     carriers: EntitySet<Inst>,
 }
 
 impl<'a> Primal<'a> {
-    /// Copies without keeping.
+    /// Copies without storing.
     pub fn new(whole: Whole<'a>) -> Self {
-        Primal { whole, copy: Copier::new(), contexts: Map::default(), tape: None }
+        Primal { whole, copy: Copier::new(), contexts: Map::default(), filling: None }
     }
 
-    /// From now on keeps what the plan says in a context of type `ty`.
+    /// From now on stores what the plan says in a context of type `ty`.
     fn keep_in(&mut self, b: &mut Builder<'_>, ty: Ty) {
         let func = &self.whole.linearized.func;
         let nest = Nest::of(func);
@@ -73,11 +73,11 @@ impl<'a> Primal<'a> {
             carriers.extend(nest.around(region));
         }
         let now = b.undef(ty);
-        self.tape = Some(Tape { now, ty, counters: Map::default(), carriers });
+        self.filling = Some(Filling { now, ty, counters: Map::default(), carriers });
     }
 
     fn context(&self) -> Option<Value> {
-        self.tape.as_ref().map(|t| t.now)
+        self.filling.as_ref().map(|t| t.now)
     }
 
     fn source(&self) -> &'a Func {
@@ -151,14 +151,14 @@ impl<'a> Primal<'a> {
         if context.is_some() {
             let context = *b.func.insts[call].results.last().expect("the context is the last output");
             self.contexts.insert(inst, context);
-            self.keep(b, Residual::Context(inst), context);
+            self.store(b, Residual::Context(inst), context);
         }
     }
 
-    /// Whether somebody uses the context of a call: this half keeps it, or, in a prologue, it is made again.
+    /// Whether somebody uses the context of a call: this half stores it, or, in a prologue, it is made again.
     fn wants_context(&self, inst: Inst) -> bool {
         let source = self.whole.plan.sources.get(&Residual::Context(inst));
-        match self.tape {
+        match self.filling {
             Some(_) => matches!(source, Some(Source::Kept(_))),
             None => matches!(source, Some(Source::Repeated)),
         }
@@ -178,8 +178,8 @@ impl<'a> Primal<'a> {
         let before = self.context();
         let mut regions: Vec<Region> = Vec::new();
         for &branch in &data.regions {
-            if let Some(tape) = &mut self.tape {
-                tape.now = before.expect("a tape has a context");
+            if let Some(filling) = &mut self.filling {
+                filling.now = before.expect("there is a context");
             }
             regions.push(b.region(&[], |b, _| {
                 self.insts(b, branch);
@@ -197,16 +197,16 @@ impl<'a> Primal<'a> {
         self.leave(b, new, carries, before);
     }
 
-    /// The type of the context, if something is kept inside `inst`.
+    /// The type of the context, if something is stored inside `inst`.
     fn carries(&self, inst: Inst) -> Option<Ty> {
-        self.tape.as_ref().filter(|t| t.carriers.contains(inst)).map(|t| t.ty)
+        self.filling.as_ref().filter(|t| t.carriers.contains(inst)).map(|t| t.ty)
     }
 
     /// After `new`: the context is its last result if it carries one, else what it was before.
     fn leave(&mut self, b: &Builder<'_>, new: Inst, carries: Option<Ty>, before: Option<Value>) {
-        if let Some(tape) = &mut self.tape {
+        if let Some(filling) = &mut self.filling {
             let last = b.func.insts[new].results.last().copied().filter(|_| carries.is_some());
-            tape.now = last.or(before).expect("a tape has a context");
+            filling.now = last.or(before).expect("there is a context");
         }
     }
 
@@ -223,10 +223,10 @@ impl<'a> Primal<'a> {
         let region = b.region(&types, |b, args| {
             self.enter(b, body, &data.results, &args[1..], 1);
             self.copy.rename(self.source().regions[body].args[0], args[0]);
-            if let Some(tape) = &mut self.tape {
-                tape.counters.insert(inst, args[0]);
-                tape.now =
-                    carries.map_or(tape.now, |_| *args.last().expect("the context is the last argument"));
+            if let Some(filling) = &mut self.filling {
+                filling.counters.insert(inst, args[0]);
+                filling.now =
+                    carries.map_or(filling.now, |_| *args.last().expect("the context is the last argument"));
             }
             self.insts(b, body);
             let mut next = self.primal_slots(&self.source().exit(body).operands, &data.results);
@@ -240,10 +240,10 @@ impl<'a> Primal<'a> {
         self.leave(b, new, carries, before);
     }
 
-    /// A `while`. If something in it is kept, or its number of iterations is, it also carries a counter.
+    /// A `while`. If something in it is stored, or its number of iterations is, it also carries a counter.
     fn conditional(&mut self, b: &mut Builder<'_>, inst: Inst, data: &InstData, info: LoopInfo) {
         let counts =
-            self.tape.is_some() && (self.room(inst).is_some() || self.is_kept(Residual::Trips(inst)));
+            self.filling.is_some() && (self.room(inst).is_some() || self.is_stored(Residual::Trips(inst)));
         let carries = self.carries(inst);
         let before = self.context();
         let mut inits = self.primal_slots(&data.operands, &data.results);
@@ -262,9 +262,9 @@ impl<'a> Primal<'a> {
         });
         let body = b.region(&types, |b, args| {
             self.enter(b, body, &data.results, args, 0);
-            if let Some(tape) = &mut self.tape {
-                tape.now =
-                    carries.map_or(tape.now, |_| *args.last().expect("the context is the last argument"));
+            if let Some(filling) = &mut self.filling {
+                filling.now =
+                    carries.map_or(filling.now, |_| *args.last().expect("the context is the last argument"));
             }
             if counts {
                 self.begin_round(b, inst, args[counter]);
@@ -285,7 +285,7 @@ impl<'a> Primal<'a> {
         self.leave(b, new, carries, before);
         if counts {
             let trips = b.func.insts[new].results[counter];
-            self.keep(b, Residual::Trips(inst), trips);
+            self.store(b, Residual::Trips(inst), trips);
         }
     }
 
@@ -301,8 +301,8 @@ impl<'a> Primal<'a> {
     }
 
     fn begin_round(&mut self, b: &mut Builder<'_>, inst: Inst, counter: Value) {
-        if let Some(tape) = &mut self.tape {
-            tape.counters.insert(inst, counter);
+        if let Some(filling) = &mut self.filling {
+            filling.counters.insert(inst, counter);
         }
         if let Some(room) = self.room(inst) {
             let room = b.int(room.into());
@@ -311,9 +311,9 @@ impl<'a> Primal<'a> {
         }
     }
 
-    /// Before a counted loop that keeps something: it must not run more iterations than there is room for.
+    /// Before a counted loop that stores something: it must not run more iterations than there is room for.
     fn check_count(&mut self, b: &mut Builder<'_>, inst: Inst, original: Value, n: Value) {
-        let Some(room) = self.room(inst).filter(|_| self.tape.is_some()) else {
+        let Some(room) = self.room(inst).filter(|_| self.filling.is_some()) else {
             return;
         };
         if constant_count(self.source(), original).is_none_or(|n| n > room) {
@@ -323,31 +323,31 @@ impl<'a> Primal<'a> {
         }
     }
 
-    /// How many iterations of a loop the context has room for, if anything in the loop is kept.
+    /// How many iterations of a loop the context has room for, if anything in the loop is stored.
     fn room(&self, inst: Inst) -> Option<u32> {
         let all = self.whole.plan.fields.iter().flat_map(|f| &f.loops);
         all.filter(|(l, _)| *l == inst).map(|(_, room)| *room).next()
     }
 
-    fn is_kept(&self, residual: Residual) -> bool {
+    fn is_stored(&self, residual: Residual) -> bool {
         matches!(self.whole.plan.sources.get(&residual), Some(Source::Kept(_)))
     }
 
     fn keep_value(&mut self, b: &mut Builder<'_>, original: Value) {
-        if self.tape.is_some() && self.is_kept(Residual::Value(original)) {
-            self.keep(b, Residual::Value(original), self.copy.get(original));
+        if self.filling.is_some() && self.is_stored(Residual::Value(original)) {
+            self.store(b, Residual::Value(original), self.copy.get(original));
         }
     }
 
     /// Writes `value` into the context if the plan says so.
-    fn keep(&mut self, b: &mut Builder<'_>, residual: Residual, value: Value) {
-        let Some(tape) = &mut self.tape else { return };
+    fn store(&mut self, b: &mut Builder<'_>, residual: Residual, value: Value) {
+        let Some(filling) = &mut self.filling else { return };
         let Some(Source::Kept(number)) = self.whole.plan.sources.get(&residual) else {
             return;
         };
         let field = &self.whole.plan.fields[*number as usize];
-        let (path, indices) = place(field, *number, &tape.counters);
-        tape.now = b.insert(tape.now, value, path, &indices);
+        let (path, indices) = place(field, *number, &filling.counters);
+        filling.now = b.insert(filling.now, value, path, &indices);
     }
 }
 

@@ -36,29 +36,7 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
     }
     let lowered = finish(answer, args.format)?;
     check_stage(args, &lowered)?;
-    let lines = args.lines.then_some(&sources);
-    let made = match args.target {
-        CompileTarget::Ir => Ok(ir::text::print_module(&lowered.module).into_bytes()),
-        CompileTarget::Cpp => {
-            cotangent::cpp(&lowered, &sources, &args.source.path(), args.lines).map(String::into_bytes)
-        }
-        CompileTarget::Cuda => {
-            let file = args.source.path();
-            cotangent::cuda(&lowered, &sources, &file, args.lines).map(String::into_bytes)
-        }
-        CompileTarget::Wgsl => shader(&lowered, Target::Wgsl, lines),
-        CompileTarget::Spirv => shader(&lowered, Target::SpirV, lines),
-        CompileTarget::SpirvAsm => {
-            cotangent::shader(&lowered, Target::SpirV, lines).and_then(|made| match made {
-                Emitted::Text(text) => Ok(text.into_bytes()),
-                Emitted::Words(words) => cotangent::disassemble(&words).map(String::into_bytes),
-            })
-        }
-        CompileTarget::Glsl => shader(&lowered, Target::Glsl, lines),
-        CompileTarget::Hlsl => shader(&lowered, Target::Hlsl, lines),
-        CompileTarget::Metal => shader(&lowered, Target::Metal, lines),
-    };
-    let bytes = match made {
+    let bytes = match emitted(args, &lowered, &sources) {
         Ok(bytes) => bytes,
         Err(diagnostic) => {
             let mut diagnostics = cotangent::Diagnostics::new();
@@ -73,6 +51,37 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
             return finish(refused, args.format);
         }
     };
+    deliver(args, &bytes)
+}
+
+/// The module in the language of the target.
+fn emitted(args: &Compile, lowered: &Lowered, sources: &Sources) -> Result<Vec<u8>, Box<Diagnostic>> {
+    let lines = args.lines.then_some(sources);
+    match args.target {
+        CompileTarget::Ir => Ok(ir::text::print_module(&lowered.module).into_bytes()),
+        CompileTarget::Cpp => {
+            cotangent::cpp(lowered, sources, &args.source.path(), args.lines).map(String::into_bytes)
+        }
+        CompileTarget::Cuda => {
+            let file = args.source.path();
+            cotangent::cuda(lowered, sources, &file, args.lines).map(String::into_bytes)
+        }
+        CompileTarget::Wgsl => shader(lowered, Target::Wgsl, lines),
+        CompileTarget::Spirv => shader(lowered, Target::SpirV, lines),
+        CompileTarget::SpirvAsm => {
+            cotangent::shader(lowered, Target::SpirV, lines).and_then(|made| match made {
+                Emitted::Text(text) => Ok(text.into_bytes()),
+                Emitted::Words(words) => cotangent::disassemble(&words).map(String::into_bytes),
+            })
+        }
+        CompileTarget::Glsl => shader(lowered, Target::Glsl, lines),
+        CompileTarget::Hlsl => shader(lowered, Target::Hlsl, lines),
+        CompileTarget::Metal => shader(lowered, Target::Metal, lines),
+    }
+}
+
+/// Writes the result where it is asked for.
+fn deliver(args: &Compile, bytes: &[u8]) -> Result<(), Failure> {
     match args.output.as_str() {
         "-" if args.dump_after.is_some() => Ok(()),
         "-" if args.target == CompileTarget::Spirv && std::io::stdout().is_terminal() => {
@@ -80,8 +89,8 @@ pub fn compile(args: &Compile) -> Result<(), Failure> {
                 "cannot write binary SPIR-V to a terminal: name a file with -o, or use --target spirv-asm";
             Err(Failure::Usage(why.to_string()))
         }
-        "-" => print_bytes(&bytes),
-        path => write(path, &bytes),
+        "-" => print_bytes(bytes),
+        path => write(path, bytes),
     }
 }
 

@@ -34,23 +34,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     let mut options = Options::default();
     options.max_steps = args.max_steps.unwrap_or(options.max_steps);
     let mut evaluator = Evaluator::new(lowered.module.clone(), Functions::of(&lowered, &modes), options);
-    if let Some(input) = evaluator.resource() {
-        let message =
-            format!("`{}` takes the resource `{}`, which --at cannot set", args.function, input.name);
-        return Err(Failure::Usage(format!("{message}; make it a shader parameter and set it with --set")));
-    }
-    if let Some(value) = evaluator.of_some_type() {
-        let message = format!(
-            "{value} of `{}` contains an interface value, whose numbers are not known",
-            args.function
-        );
-        return Err(Failure::Usage(format!("{message}; use a function with known types")));
-    }
-    for name in &args.wrt {
-        if !evaluator.inputs.iter().any(|i| i.name == *name && i.diff) {
-            return Err(Failure::Usage(format!("the function has no differentiable parameter `{name}`")));
-        }
-    }
+    check_function(args, &evaluator)?;
     let sources = program.sources();
     let mut params = Params::new(&lowered.module);
     params.turned = lowered.turned.clone();
@@ -66,6 +50,7 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
     }
     evaluator.enumerators = program.enumerators();
     evaluator.set_point(&args.at)?;
+    Evaluator::check_room(&params)?;
     evaluator.set_params(&params);
     evaluator.compile(cotangent::compiled(&lowered), params);
     let wrt = |name: &str| args.wrt.is_empty() || args.wrt.iter().any(|w| w == name);
@@ -88,6 +73,28 @@ pub fn grad(args: &Grad) -> Result<(), Failure> {
         Some(worst) if worst > AGREEMENT => Err(Failure::Disagreement(worst)),
         _ => Ok(()),
     }
+}
+
+/// Refuses functions whose parameters a point cannot set, and parameters without a derivative.
+fn check_function(args: &Grad, evaluator: &Evaluator) -> Result<(), Failure> {
+    if let Some(input) = evaluator.resource() {
+        let message =
+            format!("`{}` takes the resource `{}`, which --at cannot set", args.function, input.name);
+        return Err(Failure::Usage(format!("{message}; make it a shader parameter and set it with --set")));
+    }
+    if let Some(value) = evaluator.of_some_type() {
+        let message = format!(
+            "{value} of `{}` contains an interface value, whose numbers are not known",
+            args.function
+        );
+        return Err(Failure::Usage(format!("{message}; use a function with known types")));
+    }
+    for name in &args.wrt {
+        if !evaluator.inputs.iter().any(|i| i.name == *name && i.diff) {
+            return Err(Failure::Usage(format!("the function has no differentiable parameter `{name}`")));
+        }
+    }
+    Ok(())
 }
 
 /// How far apart, relative to their size, numbers of the two modes may be. They are computed in another order, in

@@ -12,8 +12,8 @@ use cotangent::ir::Mode;
 use cotangent::ir::shader::ShaderShadow;
 use cotangent::jit::{Limits, Native};
 use cotangent::kernel::{self, Row, make_shadows, seed};
-use cotangent::runtime::{self, Data, Launch, Number, Params, Runner, data, npy};
-use cotangent::{Disk, KernelRoot, Lowered, Program, Roots, Scalar, Session, Symbol};
+use cotangent::runtime::{self, Data, Launch, Launched, Number, Params, Runner, data, npy};
+use cotangent::{Disk, KernelRoot, Lowered, Program, Roots, Scalar, Session, Sources, Symbol};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -73,34 +73,7 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
         seed(&lowered, &mut params, name, data)?;
     }
     let sources = program.sources();
-    let failed = |failure| match failure {
-        runtime::Failure::Refused(refusal) => {
-            show_one(&sources, &refusal, args.format);
-            Failure::Refused
-        }
-        runtime::Failure::Usage(error) => error.into(),
-        runtime::Failure::Device(why) => Failure::Device(why),
-    };
-    let launch = Launch { max_steps: args.max_steps, ..Launch::default() };
-    // On one core: gradients are sums of floats, whose terms are always added in the same order then.
-    let native = Native::new(Limits::default());
-    let compiled = cotangent::compiled(&lowered);
-    let mut runner = Runner::with_params(Arc::new(native), compiled.clone(), params).map_err(failed)?;
-    let (launched, params) = match runner.launch_id(lowered.entries[0], groups, launch) {
-        Err(runtime::Failure::Refused(refusal)) => {
-            note(&format!("the interpreter runs the program: {}", refusal.message), args.format);
-            let interpreter = Arc::new(Interpreter::default());
-            let mut slow = Runner::with_params(interpreter, compiled, runner.params).map_err(failed)?;
-            let launched = slow.launch_id(lowered.entries[0], groups, launch).map_err(failed)?;
-            slow.download().map_err(failed)?;
-            (launched, slow.params)
-        }
-        launched => {
-            let launched = launched.map_err(failed)?;
-            runner.download().map_err(failed)?;
-            (launched, runner.params)
-        }
-    };
+    let (launched, params) = launch(args, &lowered, &sources, params, groups)?;
     if args.format == Format::Text {
         print(&launched.printed)?;
     }
@@ -114,6 +87,44 @@ pub fn grad(args: &Grad, entry: &str) -> Result<(), Failure> {
     };
     save(args, &wanted, &params)?;
     show(args.format, mode, &wanted, &params)
+}
+
+/// Runs the derived kernel as native code, or on the interpreter if native code refuses it.
+fn launch(
+    args: &Grad,
+    lowered: &Lowered,
+    sources: &Sources,
+    params: Params,
+    groups: [u32; 3],
+) -> Result<(Launched, Params), Failure> {
+    let failed = |failure| match failure {
+        runtime::Failure::Refused(refusal) => {
+            show_one(sources, &refusal, args.format);
+            Failure::Refused
+        }
+        runtime::Failure::Usage(error) => error.into(),
+        runtime::Failure::Device(why) => Failure::Device(why),
+    };
+    let launch = Launch { max_steps: args.max_steps, ..Launch::default() };
+    // On one core: gradients are sums of floats, whose terms are always added in the same order then.
+    let native = Native::new(Limits::default());
+    let compiled = cotangent::compiled(lowered);
+    let mut runner = Runner::with_params(Arc::new(native), compiled.clone(), params).map_err(failed)?;
+    match runner.launch_id(lowered.entries[0], groups, launch) {
+        Err(runtime::Failure::Refused(refusal)) => {
+            note(&format!("the interpreter runs the program: {}", refusal.message), args.format);
+            let interpreter = Arc::new(Interpreter::default());
+            let mut slow = Runner::with_params(interpreter, compiled, runner.params).map_err(failed)?;
+            let launched = slow.launch_id(lowered.entries[0], groups, launch).map_err(failed)?;
+            slow.download().map_err(failed)?;
+            Ok((launched, slow.params))
+        }
+        launched => {
+            let launched = launched.map_err(failed)?;
+            runner.download().map_err(failed)?;
+            Ok((launched, runner.params))
+        }
+    }
 }
 
 /// The names of parameters with a shadow.

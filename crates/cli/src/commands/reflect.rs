@@ -8,14 +8,15 @@ use cotangent::ir::Stage;
 use cotangent::ir::layout::Target;
 use cotangent::ir::layout::bind::{BlockPlace, Slot};
 use cotangent::reflect::{
-    AttributeValue, EntryPoint, Format, Item, Printed, Reflection, UserAttribute, Varying,
+    AttributeValue, Constant, EntryPoint, Format, Item, Printed, Reflection, UserAttribute, Varying,
 };
 use cotangent::{Roots, Session, Symbol};
 use serde_json::{Value, json};
 
 pub fn reflect(args: &Reflect) -> Result<(), Failure> {
     let Some(target) = Target::named(&args.target) else {
-        let names = Target::ALL.map(Target::name).join(", ");
+        let names: Vec<&str> = Target::ALL.iter().map(|target| target.name()).collect();
+        let names = names.join(", ");
         return Err(Failure::Usage(format!("there is no target `{}`; there are {names}", args.target)));
     };
     let loader = args.source.search.loader()?;
@@ -65,6 +66,12 @@ fn text(found: &Reflection) -> String {
             let types: Vec<&str> = scalars.iter().map(|scalar| scalar.name()).collect();
             out += &format!("  {number}: {:?}  [{}]\n", text.as_str(), types.join(", "));
         }
+    }
+    if !found.constants.is_empty() {
+        out += "\nspecialization constants\n";
+    }
+    for Constant { name, id, ty, default } in &found.constants {
+        out += &format!("  {name}: {ty}  [number {id}, default {}]\n", value_text(*default));
     }
     if !found.attributes.is_empty() {
         out += "\nattributes\n";
@@ -153,6 +160,10 @@ fn json(found: &Reflection) -> Value {
         };
         let formats: Vec<Value> = formats.iter().map(format).collect();
         out["printf"] = json!({ "slot": slot_json(*slot), "formats": formats });
+    }
+    if !found.constants.is_empty() {
+        let constant = |Constant { name, id, ty, default }: &Constant| json!({ "name": name.as_str(), "id": id, "type": ty, "default": value_json(*default) });
+        out["constants"] = found.constants.iter().map(constant).collect();
     }
     if !found.attributes.is_empty() {
         out["attributes"] = found.attributes.iter().map(attribute_json).collect();

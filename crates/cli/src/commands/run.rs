@@ -8,7 +8,7 @@ pub use show::{list, number};
 pub use stages::groups;
 
 use super::INTERPRETED;
-use super::set::{set_all, split_constants};
+use super::set::{lengths, set_all, split_constants};
 use crate::args::{Backend, Format, LaneChoice, Run, RunTarget};
 use crate::output::print;
 use crate::report::{Failure, finish, note, show_one, tell, trapped};
@@ -47,8 +47,10 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         }
     }
     let session = Session::new(loader.clone());
-    let (constants, sets) = split_constants(&args.set, &session.program(&request).constants());
-    request.settings.extend(constants);
+    let program = session.program(&request);
+    let (constants, sets) = split_constants(&args.set, &program.constants());
+    let lengths = lengths(&sets, &program.open_arrays(), &request.settings);
+    request.settings.extend(constants.into_iter().chain(lengths));
     let program = session.program(&request);
     let lowered = finish(program.compile(Roots::Entries(roots)), args.format)?;
     let sources = program.sources();
@@ -164,11 +166,12 @@ impl Job<'_> {
         let progress =
             Progress { rounds: &self.rounds, begun: AtomicU64::new(0), monitor, format: self.args.format };
         let mut done = Done::default();
+        let start = Instant::now();
         let ended: Result<Result<(), Stopped>, Failure> = progress.during(|| {
             for repetition in 0..self.args.repeat {
                 runner.restart();
                 progress.begun.store(0, Relaxed);
-                let ended = self.launch_once(&mut runner, &progress, repetition == 0, &mut done)?;
+                let ended = self.launch_once((&mut runner, &progress), start, repetition == 0, &mut done)?;
                 if ended.is_err() {
                     return Ok(ended);
                 }
@@ -190,19 +193,24 @@ impl Job<'_> {
         Ok((runner.params, done))
     }
 
-    /// Launches all stages once.
+    /// Launches all stages once, within the limits of the run that began at `start`.
     fn launch_once<B: runtime::Backend>(
         &self,
-        runner: &mut Runner<B>,
-        progress: &Progress<'_>,
+        (runner, progress): (&mut Runner<B>, &Progress<'_>),
+        start: Instant,
         prints: bool,
         done: &mut Done,
     ) -> Result<Result<(), Stopped>, Failure> {
-        let (start, mut seconds) = (Instant::now(), 0.0);
+        let mut seconds = 0.0;
         let rounds = self.rounds.iter().flat_map(|round| (0..round.times).map(move |_| round));
         for stage in rounds.flat_map(|round| &round.stages) {
             for _ in 0..stage.times {
                 progress.begun.fetch_add(1, Relaxed);
+                // Launches shorter than the clock of the back end never stop by themselves.
+                if self.args.max_seconds.is_some_and(|max| start.elapsed() >= Duration::from_secs(max)) {
+                    let func = &self.lowered.module.funcs[stage.entry];
+                    return Ok(Err(Stopped::between_launches(Trap::TimeLimit, func.name, func.span)));
+                }
                 let launched = runner.launch_id(stage.entry, stage.groups, self.limits(start.elapsed()));
                 let launched = launched.map_err(|failure| self.failed(failure))?;
                 match self.args.format {

@@ -51,7 +51,21 @@ pub fn split_constants(items: &[String], constants: &[Symbol]) -> (Vec<Constant>
     (given, others)
 }
 
-/// A specialization constant with its name and value.
+/// The lengths of arrays without one: as many elements as are set, unless they are given.
+pub fn lengths(items: &[String], arrays: &[Symbol], given: &[Constant]) -> Vec<Constant> {
+    let index = |item: &String, array: Symbol| {
+        let rest = item.trim_start().strip_prefix(array.as_str())?.strip_prefix('[')?;
+        rest.split(']').next()?.trim().parse::<u32>().ok()
+    };
+    let length = |array: &Symbol| {
+        let last = items.iter().filter_map(|item| index(item, *array)).max()?;
+        let is_given = given.iter().any(|(setting, name, _)| *setting == Setting::Global && *array == **name);
+        (!is_given).then(|| (Setting::Global, array.to_string(), (u64::from(last) + 1).to_string()))
+    };
+    arrays.iter().filter_map(length).collect()
+}
+
+/// A specialization constant with its name and value, or an array with its length.
 type Constant = (Setting, String, String);
 
 /// The number in `i32[4]`.

@@ -54,6 +54,15 @@ fn deferred_statements() {
         ("nested a little", body(&nested(3))),
     ]);
     survived(&[("many of both", body(&format!("{}{}", defers(500), exits(500))))]);
+    let long = each(300, |i| format!("x = sin(x * {i}.0 + cos(x)) * 2.0 + x; "));
+    let exits = |n: usize| each(n, |i| format!("if (x > {i}.0) break; "));
+    let nest = (0..9).fold(long.clone(), |inner, _| {
+        format!("while (x < 9.0) {{ defer {{ {inner} }} if (x > 2.0) break; }}")
+    });
+    survived(&[
+        ("a long one", body(&format!("while (x < 9.0) {{ defer {{ {long} }} {} }}", exits(3000)))),
+        ("a long one in nine", body(&nest)),
+    ]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Arrays, types and numbers of absurd size.
 
-use crate::{body, each, survived, survived_bytes, taken, value};
+use crate::{body, each, folder::Folder, judge, limited, survived, survived_bytes, taken, value};
 
 #[test]
 fn arrays() {
@@ -40,6 +40,49 @@ fn arrays_that_are_filled() {
             ),
         ),
     ]);
+}
+
+#[test]
+fn uniforms() {
+    survived(&[
+        ("one", format!("uniform int8_t u[0x7fffffff];\n{}", body("x = u[(int)x];"))),
+        ("nearly", format!("uniform int8_t u[60000000];\n{}", body("x = u[(int)x];"))),
+        (
+            "several",
+            format!(
+                "{}{}",
+                each(20, |i| format!("uniform float u{i}[10000000];\n")),
+                body(&each(20, |i| format!("x += u{i}[(int)x];")))
+            ),
+        ),
+        (
+            "in a block",
+            format!(
+                "struct S {{ float4 a[9000][9000]; }} ConstantBuffer<S> s;\n{}",
+                body("x = s.a[(int)x][2].y;")
+            ),
+        ),
+    ]);
+}
+
+// There is not enough memory for what the command line asks for.
+#[test]
+fn resources_on_the_command_line() {
+    let folder = Folder::new("hostile-resources");
+    let program = "RWStructuredBuffer<float> o;\nTexture2D<float4> t;\n[numthreads(1, 1, 1)] void main() { o[0] = t[uint2(0)].x; }";
+    let file = folder.file("resources.slang", program.as_bytes());
+    for set in [
+        "o=zeros(f32, 1000000000)",
+        "o=random(f32, 250000000)",
+        "t=image(12000x12000)",
+        "o=zeros(f32, 70000000)",
+        "o=zeros(f64, 18446744073709551615)",
+    ] {
+        for backend in ["cpu", "interpreter"] {
+            let output = limited(&["run", "--set", set, "--backend", backend], &file);
+            assert_eq!(judge(&output, false), Ok(()), "{set} on {backend}");
+        }
+    }
 }
 
 #[test]

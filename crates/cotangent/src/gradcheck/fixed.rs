@@ -42,6 +42,7 @@ impl Fixed {
                 params.set(path, data)?;
             }
         }
+        Evaluator::check_room(&params)?;
         fixed.params = Some(params);
         Ok(fixed)
     }

@@ -89,27 +89,43 @@ pub(super) fn judge(
             Verdict::Unclear(_) | Verdict::Hidden(_) | Verdict::Waves(_) | Verdict::Elsewhere(_) => false,
         };
         let place = (&rows[r], column);
-        match verdict {
-            Verdict::Agrees(error) => finding.error = finding.error.max(error),
-            Verdict::Unclear(why) => reason = why.to_string(),
-            Verdict::Hidden(given) => {
-                reason = "an intermediate value is not finite at any sampled point".to_string();
-                note_hidden(evaluator, finding, place, (Why::NotFinite, given));
-            }
-            Verdict::Waves(given) => {
-                reason = UNSETTLED.to_string();
-                note_hidden(evaluator, finding, place, (Why::Waves, given));
-            }
-            Verdict::Elsewhere(given) => {
-                reason = "near each sampled point it detaches different values".to_string();
-                note_hidden(evaluator, finding, place, (Why::Detached, given));
-            }
-            Verdict::Kink(at) => note_kink(evaluator, finding, place, at),
-            Verdict::Differs(case) if case.error.is_infinite() && broken.contains(&r) => {}
-            Verdict::Differs(case) | Verdict::Split(case) => note_difference(evaluator, finding, place, case),
+        if let Verdict::Differs(case) = &verdict
+            && case.error.is_infinite()
+            && broken.contains(&r)
+        {
+            continue;
         }
+        reason = note(evaluator, finding, place, verdict).unwrap_or(reason);
     }
     if compared { Ok(!is_singular) } else { Err(reason) }
+}
+
+/// Notes one verdict. Gives the reason if it compares nothing.
+fn note(
+    evaluator: &Evaluator,
+    finding: &mut Finding,
+    place: (&Entry, &Entry),
+    verdict: Verdict,
+) -> Option<String> {
+    match verdict {
+        Verdict::Agrees(error) => finding.error = finding.error.max(error),
+        Verdict::Unclear(why) => return Some(why.to_string()),
+        Verdict::Hidden(given) => {
+            note_hidden(evaluator, finding, place, (Why::NotFinite, given));
+            return Some("an intermediate value is not finite at any sampled point".to_string());
+        }
+        Verdict::Waves(given) => {
+            note_hidden(evaluator, finding, place, (Why::Waves, given));
+            return Some(UNSETTLED.to_string());
+        }
+        Verdict::Elsewhere(given) => {
+            note_hidden(evaluator, finding, place, (Why::Detached, given));
+            return Some("near each sampled point it detaches different values".to_string());
+        }
+        Verdict::Kink(at) => note_kink(evaluator, finding, place, at),
+        Verdict::Differs(case) | Verdict::Split(case) => note_difference(evaluator, finding, place, case),
+    }
+    None
 }
 
 /// What is to be said of each row and column, with what is detached held still.

@@ -321,6 +321,10 @@ fn compare(
     used: &mut BTreeSet<String>,
     finding: &mut Finding,
 ) -> Result<(), Error> {
+    if point::is_too_large(module, functions.primal) {
+        finding.outcome = Outcome::Skipped("its parameters have more than 16 MiB".to_string());
+        return Ok(());
+    }
     let handles = point::give_buffers(module, functions.primal);
     let machine = Machine { wide: true, max_steps: MAX_STEPS, ..Machine::default() };
     let module = &Arc::new(std::mem::take(module));

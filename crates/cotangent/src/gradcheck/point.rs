@@ -67,6 +67,21 @@ pub(super) fn give_buffers(module: &mut Module, func: FuncId) -> Vec<(usize, Glo
     buffers.into_iter().map(give).collect()
 }
 
+/// The most bytes of a point: it is drawn and computed number by number.
+const MOST_BYTES: u64 = 1 << 24;
+
+/// Whether a function takes and reads more than a point may have.
+pub(super) fn is_too_large(module: &Module, func: FuncId) -> bool {
+    let inputs = module.funcs[func].sig.inputs().map(|param| param.ty);
+    let params = module.globals.values().filter(|data| data.kind == GlobalKind::Param).map(|data| data.ty);
+    let elements = |ty| match module.types.get(ty) {
+        Type::Buffer(elem, _) => (elem, ELEMENTS as u64),
+        _ => (ty, 1),
+    };
+    let size = |ty| layout::layout(&module.types, ty).map_or(0, |layout| u64::from(layout.size));
+    inputs.chain(params).map(elements).map(|(ty, count)| count * size(ty)).sum::<u64>() > MOST_BYTES
+}
+
 /// An input that is more than a buffer and has a resource in it.
 pub(super) fn without_value(module: &Module, evaluator: &Evaluator) -> Option<String> {
     let types = &module.types;

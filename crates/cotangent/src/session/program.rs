@@ -14,6 +14,7 @@ use cotangent_ir::layout::Target;
 use cotangent_ir::{FuncId, FuncKind, Mode, Op};
 use cotangent_lower::{KernelRoot, Lowered, Options, Roots};
 use cotangent_sema::Checked;
+use cotangent_sema::hir::{Global, GlobalKind, TyKind};
 use std::sync::Arc;
 
 /// A program as its files were when the session gave it. Questions about it compute the stages that they need, unless
@@ -416,6 +417,16 @@ impl Program {
         let checked = self.check_stage(false);
         let globals = checked.program.globals.values();
         globals.filter(|global| global.specialized).map(|global| global.name).collect()
+    }
+
+    /// The names of the shader parameters that are arrays without a length.
+    pub fn open_arrays(&self) -> Vec<Symbol> {
+        let checked = self.check_stage(false);
+        let types = &checked.program.types;
+        let is_open = |global: &&Global| {
+            global.kind == GlobalKind::Param && matches!(types.kind(global.ty), TyKind::UnsizedArray(_))
+        };
+        checked.program.globals.values().filter(is_open).map(|global| global.name).collect()
     }
 
     /// The differentiable functions of the program, with the size of their contexts.

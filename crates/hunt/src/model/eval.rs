@@ -5,9 +5,12 @@
 //! it backwards. So the effects of the program happen once and in order, followed by those of the custom backward derivatives
 //! in the opposite order.
 
-use super::ops;
-use super::tape::{Custom, Num, Step, Tape, Value};
-use super::tree::{Atomic, CELLS, Call, Derivative, Expr, Func, Mem, Op, Stmt, Tree, Ty, Wave, Way};
+mod derivative;
+mod expr;
+
+use super::tape::{Num, Tape, Value};
+use super::tree::{Atomic, CELLS, Call, Expr, Func, Mem, Stmt, Tree, Ty, Way};
+use expr::waved;
 use std::collections::BTreeMap;
 
 /// A set of threads.
@@ -180,51 +183,6 @@ impl Machine<'_> {
         Ok(numbers)
     }
 
-    /// Plays the tape backwards.
-    fn unwind(&mut self, cotangents: &mut [f64]) -> Result<(), Senseless> {
-        self.mode = Mode::Value;
-        for step in std::mem::take(&mut self.tape.steps).iter().rev() {
-            match step {
-                Step::Sum { to, from } => {
-                    for (id, slope) in from {
-                        cotangents[*id] += slope * cotangents[*to];
-                    }
-                    self.largest = self.largest.max(cotangents[*to].abs());
-                }
-                Step::Custom(custom) => self.custom_backward(custom, cotangents)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn custom_backward(&mut self, custom: &Custom, cotangents: &mut [f64]) -> Result<(), Senseless> {
-        let func = self.tree.func(&custom.func).ok_or(Senseless)?;
-        let derivative = func.backward.as_ref().ok_or(Senseless)?;
-        let mut frame = Frame::default();
-        let constant = |x: f64| vec![Value::Float(Num::constant(x)); self.tree.threads];
-        for ((param, arg), written) in func.params.iter().zip(&custom.args).zip(&custom.written) {
-            if param.varies() {
-                frame.vars.insert(format!("{}_v", param.name), vec![arg.plain(); self.tree.threads]);
-                frame.vars.insert(format!("{}_g", param.name), constant(0.0));
-                let incoming = written.map_or(0.0, |id| cotangents[id]);
-                frame.vars.insert(format!("{}_d", param.name), constant(incoming));
-            } else {
-                frame.vars.insert(param.name.clone(), vec![arg.plain(); self.tree.threads]);
-            }
-        }
-        frame.vars.insert("d".into(), constant(custom.result.map_or(0.0, |id| cotangents[id])));
-        self.constants(&mut frame);
-        self.block(&mut frame, &derivative.body, 1 << custom.lane)?;
-        for (param, arg) in func.params.iter().zip(&custom.args) {
-            if let Some(id) = arg.num().id {
-                let gradient = frame.vars[&format!("{}_g", param.name)][custom.lane].num().value;
-                cotangents[id] += gradient;
-                self.largest = self.largest.max(gradient.abs());
-            }
-        }
-        Ok(())
-    }
-
     /// The variables that a method or a generic function sees besides its parameters.
     fn constants(&self, frame: &mut Frame) {
         frame.vars.insert("w".into(), vec![Value::Float(Num::constant(0.5)); self.tree.threads]);
@@ -243,107 +201,6 @@ impl Machine<'_> {
             Mode::Value => self.body(func, args, mask),
             Mode::Forward | Mode::Backward => self.apply_derivative(func, args, mask),
         }
-    }
-
-    fn apply_derivative(
-        &mut self,
-        func: &Func,
-        args: &[Values],
-        mask: Mask,
-    ) -> Result<(Option<Values>, Vec<Option<Values>>), Senseless> {
-        let tree = self.tree;
-        if let Some(name) = &func.substitute {
-            let substitute = tree.func(name).ok_or(Senseless)?;
-            return self.apply(substitute, args, mask);
-        }
-        match self.mode {
-            Mode::Forward if func.forward.is_some() => self.custom_forward(func, args, mask),
-            Mode::Backward if func.backward.is_some() => {
-                let plain: Vec<Values> = args.iter().map(|a| a.iter().map(|v| v.plain()).collect()).collect();
-                let (mut result, mut written) = self.valued(|m| m.body(func, &plain, mask))?;
-                for lane in lanes(mask) {
-                    let mut place = |values: Option<&mut Values>| {
-                        let value = &mut values?[lane];
-                        let Value::Float(num) = value else { return None };
-                        num.id = Some(self.tape.place());
-                        num.id
-                    };
-                    let result = place(result.as_mut());
-                    let written = written.iter_mut().map(|w| place(w.as_mut())).collect();
-                    let args = args.iter().map(|a| a[lane]).collect();
-                    let func = func.name.clone();
-                    self.tape.steps.push(Step::Custom(Custom { func, lane, args, result, written }));
-                }
-                Ok((result, written))
-            }
-            Mode::Value | Mode::Forward | Mode::Backward if func.marked => self.body(func, args, mask),
-            Mode::Value | Mode::Forward | Mode::Backward => Err(Senseless),
-        }
-    }
-
-    /// Computes a value inside a derivative: substitutes run in all functions whose derivatives come from their bodies.
-    fn frozen(
-        &mut self,
-        func: &Func,
-        args: &[Values],
-        mask: Mask,
-    ) -> Result<(Option<Values>, Vec<Option<Values>>), Senseless> {
-        let tree = self.tree;
-        if let Some(name) = &func.substitute {
-            let substitute = tree.func(name).ok_or(Senseless)?;
-            return self.frozen(substitute, args, mask);
-        }
-        let followed = func.marked && func.backward.is_none() && func.forward.is_none();
-        let before = std::mem::replace(&mut self.substitutes, followed);
-        let result = self.body(func, args, mask);
-        self.substitutes = before;
-        result
-    }
-
-    /// Does something in value mode.
-    fn valued<T>(&mut self, what: impl FnOnce(&mut Self) -> T) -> T {
-        let mode = std::mem::replace(&mut self.mode, Mode::Value);
-        let substitutes = std::mem::replace(&mut self.substitutes, false);
-        let result = what(self);
-        (self.mode, self.substitutes) = (mode, substitutes);
-        result
-    }
-
-    fn custom_forward(
-        &mut self,
-        func: &Func,
-        args: &[Values],
-        mask: Mask,
-    ) -> Result<(Option<Values>, Vec<Option<Values>>), Senseless> {
-        let derivative: &Derivative = func.forward.as_ref().ok_or(Senseless)?;
-        let mut frame = Frame::default();
-        for (param, arg) in func.params.iter().zip(args) {
-            if param.varies() {
-                let tangents = arg.iter().map(|v| Value::Float(Num::constant(v.num().tangent))).collect();
-                frame.vars.insert(format!("{}_v", param.name), arg.iter().map(|v| v.plain()).collect());
-                frame.vars.insert(format!("{}_d", param.name), tangents);
-            } else {
-                frame.vars.insert(param.name.clone(), arg.iter().map(|v| v.plain()).collect());
-            }
-        }
-        if let Some(ty) = func.ret {
-            frame.vars.insert("r_v".into(), self.blank(ty));
-            frame.vars.insert("r_d".into(), self.blank(Ty::Float));
-        }
-        self.constants(&mut frame);
-        self.valued(|m| m.block(&mut frame, &derivative.body, mask))?;
-        let pair = |name: &str| -> Values {
-            let (values, tangents) = (&frame.vars[&format!("{name}_v")], &frame.vars[&format!("{name}_d")]);
-            let both = values.iter().zip(tangents);
-            both.map(|(v, d)| match v {
-                Value::Float(num) => Value::Float(Num { tangent: d.num().value, ..*num }),
-                Value::Int(_) | Value::Bool(_) => *v,
-            })
-            .collect()
-        };
-        let result = func.ret.map(|_| pair("r"));
-        let written = func.params.iter().map(|p| (p.way == Way::InOut).then(|| pair(&p.name))).collect();
-        Ok((result, written))
     }
 
     fn body(
@@ -404,30 +261,12 @@ impl Machine<'_> {
             Stmt::Store(mem, at, value) => {
                 let at = self.expr(frame, at, mask)?;
                 let values = self.expr(frame, value, mask)?;
-                for lane in lanes(mask) {
-                    *self.cell(*mem, lane, at[lane].int()) = match values[lane] {
-                        Value::Float(num) => num.value,
-                        Value::Int(int) => f64::from(int),
-                        Value::Bool(_) => return Err(Senseless),
-                    };
-                }
+                self.store(*mem, &at, &values, mask)?;
             }
             Stmt::Atomic { mem, op, at, value, old } => {
                 let at = self.expr(frame, at, mask)?;
                 let values = self.expr(frame, value, mask)?;
-                let mut before = self.blank(Ty::Int);
-                for lane in lanes(mask) {
-                    let cell = self.cell(*mem, lane, at[lane].int());
-                    let (was, by) = (*cell as i32, values[lane].int());
-                    before[lane] = Value::Int(was);
-                    *cell = f64::from(match op {
-                        Atomic::Add => was.wrapping_add(by),
-                        Atomic::Max => was.max(by),
-                        Atomic::Min => was.min(by),
-                        Atomic::Or => was | by,
-                        Atomic::Exchange => by,
-                    });
-                }
+                let before = self.atomic(*mem, *op, &at, &values, mask);
                 if let Some(old) = old {
                     frame.vars.insert(old.clone(), before);
                 }
@@ -484,6 +323,35 @@ impl Machine<'_> {
             }
         }
         Ok(mask)
+    }
+
+    fn store(&mut self, mem: Mem, at: &Values, values: &Values, mask: Mask) -> Result<(), Senseless> {
+        for lane in lanes(mask) {
+            *self.cell(mem, lane, at[lane].int()) = match values[lane] {
+                Value::Float(num) => num.value,
+                Value::Int(int) => f64::from(int),
+                Value::Bool(_) => return Err(Senseless),
+            };
+        }
+        Ok(())
+    }
+
+    /// Threads take turns, in order. Gives what each found.
+    fn atomic(&mut self, mem: Mem, op: Atomic, at: &Values, values: &Values, mask: Mask) -> Values {
+        let mut before = self.blank(Ty::Int);
+        for lane in lanes(mask) {
+            let cell = self.cell(mem, lane, at[lane].int());
+            let (was, by) = (*cell as i32, values[lane].int());
+            before[lane] = Value::Int(was);
+            *cell = f64::from(match op {
+                Atomic::Add => was.wrapping_add(by),
+                Atomic::Max => was.max(by),
+                Atomic::Min => was.min(by),
+                Atomic::Or => was | by,
+                Atomic::Exchange => by,
+            });
+        }
+        before
     }
 
     /// Runs the iterations of all threads together. `goes` says which threads begin iteration `i`.
@@ -563,148 +431,4 @@ impl Machine<'_> {
         }
         Ok(result)
     }
-
-    fn expr(&mut self, frame: &mut Frame, expr: &Expr, mask: Mask) -> Result<Values, Senseless> {
-        let threads = self.tree.threads;
-        Ok(match expr {
-            Expr::Float(x) => vec![Value::Float(Num::constant(*x)); threads],
-            Expr::Int(x) => vec![Value::Int(*x as i32); threads],
-            Expr::Bool(x) => vec![Value::Bool(*x); threads],
-            Expr::Var(name) => frame.vars.get(name).ok_or(Senseless)?.clone(),
-            Expr::Op(op, operands) => {
-                let mut values = Vec::new();
-                for operand in operands {
-                    values.push(self.expr(frame, operand, mask)?);
-                }
-                let mut result = vec![Value::Int(0); threads];
-                for lane in lanes(mask) {
-                    let operands: Values = values.iter().map(|v| v[lane]).collect();
-                    result[lane] = self.operate(*op, &operands);
-                }
-                result
-            }
-            Expr::Select(parts) => {
-                let [condition, yes, no] = &**parts;
-                self.choose(frame, condition, Ok(yes), Ok(no), mask)?
-            }
-            Expr::And(parts) => self.choose(frame, &parts[0], Ok(&parts[1]), Err(false), mask)?,
-            Expr::Or(parts) => self.choose(frame, &parts[0], Err(true), Ok(&parts[1]), mask)?,
-            Expr::Detach(inner) => self.expr(frame, inner, mask)?.into_iter().map(Value::plain).collect(),
-            Expr::Read(mem, at) => {
-                let at = self.expr(frame, at, mask)?;
-                let mut result = self.blank(mem.ty());
-                for lane in lanes(mask) {
-                    let cell = *self.cell(*mem, lane, at[lane].int());
-                    result[lane] = match mem.ty() {
-                        Ty::Float => Value::Float(Num::constant(cell)),
-                        Ty::Int | Ty::Bool => Value::Int(cell as i32),
-                    };
-                }
-                result
-            }
-            Expr::Call(call) => self.call(frame, call, mask)?.ok_or(Senseless)?,
-        })
-    }
-
-    /// A choice between two expressions: each is computed only by the threads that choose it.
-    fn choose(
-        &mut self,
-        frame: &mut Frame,
-        condition: &Expr,
-        yes: Result<&Expr, bool>,
-        no: Result<&Expr, bool>,
-        mask: Mask,
-    ) -> Result<Values, Senseless> {
-        let conditions = self.expr(frame, condition, mask)?;
-        let chosen: Mask = lanes(mask).filter(|l| conditions[*l].bool()).map(|l| 1 << l).sum();
-        let mut result = vec![Value::Int(0); self.tree.threads];
-        for (side, mask) in [(yes, chosen), (no, mask & !chosen)] {
-            if mask == 0 {
-                continue;
-            }
-            let values = match side {
-                Ok(expr) => self.expr(frame, expr, mask)?,
-                Err(constant) => vec![Value::Bool(constant); self.tree.threads],
-            };
-            lanes(mask).for_each(|lane| result[lane] = values[lane]);
-        }
-        Ok(result)
-    }
-
-    fn operate(&mut self, op: Op, x: &[Value]) -> Value {
-        let floats: Vec<f64> = x.iter().map(|v| v.num().value).collect();
-        let int = |i: usize| x[i].int();
-        if let Some((value, slopes, margin)) = ops::float(op, &floats) {
-            let parts: Vec<(Num, f64)> = x.iter().map(|v| v.num()).zip(slopes).collect();
-            let tangent = parts.iter().map(|(num, slope)| num.tangent * slope).sum();
-            let id = if self.mode == Mode::Backward { self.tape.sum(&parts) } else { None };
-            self.near(margin);
-            self.largest = self.largest.max(value.abs()).max(f64::abs(tangent));
-            return Value::Float(Num { value, tangent, id });
-        }
-        match op {
-            Op::ToFloat => Value::Float(Num::constant(f64::from(int(0) & 7) * 0.25)),
-            Op::Floor => {
-                let scaled = floats[0] * 2.0;
-                self.near((scaled - scaled.round()).abs());
-                Value::Int(scaled.floor() as i32)
-            }
-            Op::IntAdd => Value::Int(int(0).wrapping_add(int(1))),
-            Op::IntSub => Value::Int(int(0).wrapping_sub(int(1))),
-            Op::IntMul => Value::Int(int(0).wrapping_mul(int(1))),
-            Op::IntAnd => Value::Int(int(0) & 3),
-            Op::IntXor => Value::Int(int(0) ^ int(1)),
-            Op::Less => {
-                self.near((floats[0] - floats[1]).abs());
-                Value::Bool(floats[0] < floats[1])
-            }
-            Op::Greater => {
-                self.near((floats[0] - 0.125).abs());
-                Value::Bool(floats[0] > 0.125)
-            }
-            Op::IntLess => Value::Bool(int(0) < int(1)),
-            Op::IntEqual => Value::Bool(int(0) == int(1)),
-            Op::IsOdd => Value::Bool(int(0) & 1 == 1),
-            Op::Not => Value::Bool(!x[0].bool()),
-            Op::Add
-            | Op::Sub
-            | Op::Mul
-            | Op::Div
-            | Op::Neg
-            | Op::Sin
-            | Op::Cos
-            | Op::Tanh
-            | Op::Exp
-            | Op::Sqrt
-            | Op::Max
-            | Op::Min
-            | Op::Clamp => Value::Float(Num::default()),
-        }
-    }
-
-    /// Notes how close a comparison was. Exactly equal numbers do not count: they are equal in every precision.
-    fn near(&mut self, margin: f64) {
-        if margin != 0.0 {
-            self.margin = self.margin.min(margin);
-        }
-    }
-}
-
-/// The result of a wave operation over the active threads.
-fn waved(op: Wave, values: &[Value], mask: Mask) -> Values {
-    let mut result = vec![Value::Int(0); values.len()];
-    let ints: Vec<(usize, i32)> = lanes(mask).map(|lane| (lane, values[lane].int())).collect();
-    for (lane, _) in &ints {
-        let of = |f: &dyn Fn(i32, i32) -> i32, start: i32| ints.iter().fold(start, |a, (_, b)| f(a, *b));
-        result[*lane] = Value::Int(match op {
-            Wave::Sum => of(&i32::wrapping_add, 0),
-            Wave::Max => of(&i32::max, i32::MIN),
-            Wave::CountOdd => ints.iter().filter(|(_, x)| x & 1 == 1).count() as i32,
-            Wave::PrefixSum => {
-                ints.iter().filter(|(l, _)| l < lane).fold(0, |sum, (_, x)| sum.wrapping_add(*x))
-            }
-            Wave::First => ints[0].1,
-        });
-    }
-    result
 }

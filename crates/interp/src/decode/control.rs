@@ -3,13 +3,13 @@
 //! The state of a loop is in the slots of its results:
 //!
 //! ```text
-//!         results <- init                            results <- init, rounds <- n, round <- 0
-//! head:   condition's args <- copies of results      head: if round == rounds goto end
-//!         ..condition..                                    k <- round, or rounds - 1 - round
+//!         results <- init                            results <- init, count <- n, i <- 0
+//! head:   condition's args <- copies of results      head: if i == count goto end
+//!         ..condition..                                    k <- i, or count - 1 - i
 //!         unless yielded goto end                          body's args <- results
 //!         body's args <- results                           ..body..
 //!         ..body..                                         results <- yielded
-//!         results <- yielded, goto head                    round <- round + 1, goto head
+//!         results <- yielded, goto head                    i <- i + 1, goto head
 //! end:                                               end:
 //! ```
 

@@ -2,17 +2,45 @@
 
 use super::{Matrices, Rules, Set};
 
-/// What code is made for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[expect(missing_docs, reason = "each is the language of that name")]
-pub enum Target {
-    Wgsl,
-    SpirV,
-    Glsl,
-    Hlsl,
-    Metal,
-    Cuda,
-    Cpp,
+/// The table of targets: the enumeration, the name on the command line, and the name of the language in prose.
+macro_rules! targets {
+    ($($target:ident $name:literal $title:literal;)*) => {
+        /// What code is made for.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[expect(missing_docs, reason = "each is the language of that name")]
+        pub enum Target {
+            $($target),*
+        }
+
+        impl Target {
+            /// All of them.
+            pub const ALL: &[Target] = &[$(Target::$target),*];
+
+            /// Its name on the command line.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Target::$target => $name),*
+                }
+            }
+
+            /// The name of its language in prose.
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $(Target::$target => $title),*
+                }
+            }
+        }
+    };
+}
+
+targets! {
+    Wgsl "wgsl" "WGSL";
+    SpirV "spirv" "SPIR-V";
+    Glsl "glsl" "GLSL";
+    Hlsl "hlsl" "HLSL";
+    Metal "metal" "Metal";
+    Cuda "cuda" "CUDA";
+    Cpp "cpp" "C++";
 }
 
 /// What memory is for.
@@ -29,39 +57,9 @@ pub enum Memory {
 }
 
 impl Target {
-    /// All of them.
-    pub const ALL: [Target; 7] =
-        [Target::Wgsl, Target::SpirV, Target::Glsl, Target::Hlsl, Target::Metal, Target::Cuda, Target::Cpp];
-
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Target::Wgsl => "wgsl",
-            Target::SpirV => "spirv",
-            Target::Glsl => "glsl",
-            Target::Hlsl => "hlsl",
-            Target::Metal => "metal",
-            Target::Cuda => "cuda",
-            Target::Cpp => "cpp",
-        }
-    }
-
-    /// The name of its language in prose.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Target::Wgsl => "WGSL",
-            Target::SpirV => "SPIR-V",
-            Target::Glsl => "GLSL",
-            Target::Hlsl => "HLSL",
-            Target::Metal => "Metal",
-            Target::Cuda => "CUDA",
-            Target::Cpp => "C++",
-        }
-    }
-
     /// The target of that name.
     pub fn named(name: &str) -> Option<Target> {
-        Target::ALL.into_iter().find(|target| target.name() == name)
+        Target::ALL.iter().copied().find(|target| target.name() == name)
     }
 
     /// How it lays out memory of one kind.

@@ -22,6 +22,9 @@ impl Lanes<'_, '_, '_> {
             return self.set(result, zeros);
         }
         let storage = self.stored(result);
+        if self.is_copied_over(result) {
+            return Ok(());
+        }
         self.clear(storage, ty)
     }
 

@@ -1,13 +1,13 @@
 //! Calls in lanes: the callee is emitted in place of the call, for the kinds of its arguments.
 
-use super::control::{Landing, Returns, Yield};
+use super::control::{Landing, ReturnTo, Returns, Yield};
 use super::edges::Slot;
-use super::value::{Leaf, Repr, native};
+use super::value::{Leaf, Leaves, Repr, native};
 use super::{Lanes, PARTS, analyse};
 use crate::body::{Repr as ScalarRepr, Storage};
 use crate::compile::Result;
 use cotangent_base::EntityMap;
-use cotangent_ir::{FuncId, InstData, Op, Trap};
+use cotangent_ir::{FuncId, Inst, InstData, Op, Trap};
 use cranelift_codegen::ir::Type as Native;
 use std::mem;
 use std::rc::Rc;
@@ -86,27 +86,41 @@ impl<'m> Lanes<'_, '_, 'm> {
         for output in func.sig.outputs().filter(|output| !self.body.c.shapes.shape(output.ty).in_memory()) {
             scalars.extend(self.scalars(output.ty)?);
         }
-        let is_masked = func
-            .all_insts()
-            .into_iter()
-            .any(|inst| func.insts[inst].op == Op::Return && self.uniform.is_apart(inst, None));
-        let types: Vec<Native> = scalars.iter().flat_map(|scalar| [native(*scalar); PARTS]).collect();
-        let end = self.body.block_with(if is_masked { &[] } else { &types });
-        let slots: Option<Vec<Slot>> = is_masked
-            .then(|| scalars.iter().map(|scalar| Slot::Each(self.variable(*scalar), *scalar)).collect());
-        if let Some(slots) = &slots {
-            self.clear_slots(slots);
+        let returns: Vec<Inst> =
+            func.all_insts().into_iter().filter(|inst| func.insts[*inst].op == Op::Return).collect();
+        let is_last = |inst: &Inst| func.regions[func.body].insts.last() == Some(inst);
+        let to = if returns.iter().any(|inst| self.uniform.is_apart(*inst, None)) {
+            let slots: Vec<Slot> =
+                scalars.iter().map(|scalar| Slot::Each(self.variable(*scalar), *scalar)).collect();
+            self.clear_slots(&slots);
+            let end = self.body.b.create_block();
             self.landings.push(Landing::Block(end));
-        }
-        self.returns = Some(Returns { end, masked: slots.clone() });
+            ReturnTo::Apart(end, slots)
+        } else if let [only] = &returns[..]
+            && is_last(only)
+        {
+            ReturnTo::Here(Leaves::new())
+        } else {
+            let types: Vec<Native> = scalars.iter().flat_map(|scalar| [native(*scalar); PARTS]).collect();
+            ReturnTo::Block(self.body.block_with(&types))
+        };
+        let segment = self.order.new_segment();
+        self.returns = Some(Returns { to, segment });
         self.take_inputs(inputs)?;
         self.region(func.body, &Yield::Nowhere)?;
-        self.body.b.switch_to_block(end);
-        if let Some(slots) = slots {
-            return Ok(self.slot_leaves(&slots));
+        self.order.go_on_in(segment);
+        match self.returns.take().expect("it was set above").to {
+            ReturnTo::Here(leaves) => Ok(leaves.to_vec()),
+            ReturnTo::Block(end) => {
+                self.body.b.switch_to_block(end);
+                let given = self.body.b.block_params(end).to_vec();
+                Ok(given.chunks(PARTS).map(|parts| Leaf::Each(std::array::from_fn(|i| parts[i]))).collect())
+            }
+            ReturnTo::Apart(end, slots) => {
+                self.body.b.switch_to_block(end);
+                Ok(self.slot_leaves(&slots))
+            }
         }
-        let given = self.body.b.block_params(end).to_vec();
-        Ok(given.chunks(PARTS).map(|parts| Leaf::Each(std::array::from_fn(|i| parts[i]))).collect())
     }
 
     fn take_inputs(&mut self, inputs: Vec<Repr>) -> Result<()> {

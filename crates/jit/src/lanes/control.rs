@@ -3,7 +3,8 @@
 //! A branch that lanes take together is emitted as in scalar code. If they part, each arm runs under its part of the mask.
 
 use super::edges::{LaneVariable, Slot};
-use super::value::{Leaf, Mask, Vector};
+use super::order::Segment;
+use super::value::{Leaf, Leaves, Mask, Vector};
 use super::{Lanes, MOST_INSTS, MOST_INSTS_FOR_SPEED, PARTS};
 use crate::compile::{LaneChoice, Result};
 use cotangent_base::Scalar;
@@ -48,11 +49,20 @@ pub(super) enum Landing {
     Block(Block),
 }
 
-/// Where `return` goes.
+/// What `return` does, and the segment where it leads to.
 pub(super) struct Returns {
-    pub end: Block,
-    /// Variables of the leaves of outputs, if lanes return apart.
-    pub masked: Option<Vec<Slot>>,
+    pub to: ReturnTo,
+    pub segment: Segment,
+}
+
+/// Where `return` goes.
+pub(super) enum ReturnTo {
+    /// Nowhere: the function ends with its only return, and code goes on after it with the leaves of outputs.
+    Here(Leaves),
+    /// With vectors of the leaves of outputs.
+    Block(Block),
+    /// Lanes return apart: into variables of these leaves.
+    Apart(Block, Vec<Slot>),
 }
 
 /// Where `yield` goes.
@@ -122,6 +132,8 @@ impl Lanes<'_, '_, '_> {
     fn any_loop(&mut self, inst: Inst, data: &InstData) -> Result<()> {
         let before = self.loop_blocks;
         self.loop_blocks = before.or(Some(self.body.b.func.dfg.num_blocks()));
+        let segment = self.order.here();
+        self.loop_segments.push(segment);
         match data.op.control() {
             _ if self.is_masked(inst) => self.masked_loop(inst, data)?,
             Control::For(info) => self.for_loop(data, info)?,
@@ -134,6 +146,9 @@ impl Lanes<'_, '_, '_> {
             | Control::While(_)
             | Control::Exit(_) => self.while_loop(data)?,
         }
+        self.loop_segments.pop();
+        self.meet_segment(segment)?;
+        self.order.go_on_in(segment);
         self.loop_blocks = before;
         Ok(())
     }
@@ -153,7 +168,7 @@ impl Lanes<'_, '_, '_> {
                 if self.uniform.leaves(exit, inst) {
                     found |= match self.uniform.shape().target(exit) {
                         Some(target) => self.is_masked(target),
-                        None => self.returns.as_ref().is_some_and(|returns| returns.masked.is_some()),
+                        None => matches!(&self.returns, Some(Returns { to: ReturnTo::Apart(..), .. })),
                     };
                 }
             });
@@ -219,6 +234,8 @@ impl Lanes<'_, '_, '_> {
 
     /// Goes to the next iteration of a loop, or out of it.
     fn leave(&mut self, values: &[Value], out: usize, goes_on: bool) -> Result<()> {
+        let segment = self.loop_segments[self.loop_segments.len() - 1 - out];
+        self.meet_segment(segment)?;
         let number = self.loops.len() - 1 - out;
         let masked = match &self.loops[number] {
             LaneLoop::Together { next, end, args, results } => {
@@ -259,14 +276,23 @@ impl Lanes<'_, '_, '_> {
         }
         self.move_at_once(moves)?;
         let leaves = self.all_leaves(outputs);
-        let returns = self.returns.as_ref().expect("a function is emitted");
-        let end = returns.end;
-        if let Some(slots) = returns.masked.clone() {
-            let mask = self.mask_vector(self.mask);
-            self.set_slots(&slots, &leaves, Some(mask));
-            self.land();
-            return Ok(());
-        }
+        let segment = self.returns.as_ref().expect("a function is emitted").segment;
+        self.meet_segment(segment)?;
+        let returns = self.returns.as_mut().expect("a function is emitted");
+        let end = match &mut returns.to {
+            ReturnTo::Here(outputs) => {
+                *outputs = leaves;
+                return Ok(());
+            }
+            ReturnTo::Block(end) => *end,
+            ReturnTo::Apart(_, slots) => {
+                let slots = slots.clone();
+                let mask = self.mask_vector(self.mask);
+                self.set_slots(&slots, &leaves, Some(mask));
+                self.land();
+                return Ok(());
+            }
+        };
         let mut regs = Vec::new();
         let mut leaves = leaves.into_iter();
         for output in self.with_leaves(outputs) {
@@ -283,9 +309,7 @@ impl Lanes<'_, '_, '_> {
 
     /// A branch that lanes take together.
     fn branch(&mut self, inst: Inst, data: &InstData) -> Result<()> {
-        let Leaf::One(selector) = self.leaf(data.operands[0]) else {
-            unreachable!("the analysis says that it is uniform")
-        };
+        let selector = self.one(data.operands[0]);
         let blocks: Vec<Block> = data.regions.iter().map(|_| self.body.b.create_block()).collect();
         if let Control::Switch(cases) = data.op.control() {
             let bits = self.body.b.func.dfg.value_type(selector).bits();
@@ -309,12 +333,16 @@ impl Lanes<'_, '_, '_> {
         let end = self.body.block_with(&types);
         let to = Yield::To { block: end, results: data.results.to_vec(), masks };
         let before = self.mask;
+        let (begin, joined) = (self.order.here(), self.order.new_segment());
         for (region, block) in data.regions.iter().zip(blocks) {
             self.body.b.switch_to_block(block);
             self.mask = before;
+            self.order.go_on_in(begin);
             self.region(*region, &to)?;
+            self.meet_segment(joined)?;
         }
         self.mask = before;
+        self.order.go_on_in(joined);
         self.body.b.switch_to_block(end);
         let mut given = self.body.b.block_params(end).to_vec();
         if masks {

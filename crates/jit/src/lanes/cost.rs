@@ -9,7 +9,10 @@
 //! - A loop that lanes leave apart runs as long as the last lane needs.
 
 use super::{LANES, Lanes, PARTS};
+use crate::compile::Result;
 use cotangent_ir::{InstData, Op, op_group};
+use cranelift_codegen::entity::EntityRef;
+use cranelift_codegen::ir::Block;
 
 /// How many iterations a loop is taken to have.
 const ITERATIONS: f64 = 8.0;
@@ -85,6 +88,23 @@ impl Lanes<'_, '_, '_> {
         let vectors = if varies { PARTS as f64 } else { 1.0 };
         self.cost.lanes += self.cost.weight.0 * each * vectors;
         self.cost.scalar += self.cost.weight.1 * each * LANES as f64;
+    }
+
+    /// Counts a loop that copies `n` elements to or from an array, four at a time.
+    pub(super) fn count_copy(&mut self, n: u32) {
+        let n = f64::from(n);
+        self.cost.lanes += self.cost.weight.0 * 4.0 * PARTS as f64 * n;
+        self.cost.scalar += self.cost.weight.1 * 2.0 * LANES as f64 * n;
+    }
+
+    /// Emits code that hardly ever runs, from a block on. It comes after all other code.
+    pub(super) fn in_cold(&mut self, block: Block, emit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let (weight, first) = (self.cost.enter_cold(), self.body.b.func.dfg.num_blocks());
+        emit(self)?;
+        self.cost.leave(weight);
+        let made = (first..self.body.b.func.dfg.num_blocks()).map(Block::new);
+        std::iter::once(block).chain(made).for_each(|block| self.body.b.set_cold_block(block));
+        Ok(())
     }
 
     /// Counts what is done lane by lane: so many scalar instructions for each.

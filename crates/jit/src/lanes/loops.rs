@@ -61,6 +61,9 @@ impl Lanes<'_, '_, '_> {
         self.depth += 1;
         self.region(cond, &Yield::Verdict(decided))?;
         self.depth -= 1;
+        // The condition ends where the loop may end.
+        let segment = *self.loop_segments.last().expect("the loop has one");
+        self.meet_segment(segment)?;
         self.body.b.switch_to_block(decided);
         let verdict = self.body.b.block_params(decided)[0];
         self.take(&args, &given)?;
@@ -102,17 +105,27 @@ impl Lanes<'_, '_, '_> {
     }
 
     pub(super) fn for_loop(&mut self, data: &InstData, info: LoopInfo) -> Result<()> {
+        let n = self.one(data.operands[0]);
+        let rounds = self.known(n).map(|n| n as i32).filter(|n| *n > 0);
+        if let Some(n) = rounds.filter(|n| self.is_unrolled(data.regions[0], *n)) {
+            return self.unrolled_loop(data, info, n);
+        }
+        if let Some(n) = rounds
+            && self.copy_loop(data, info, n as u32)?
+        {
+            return Ok(());
+        }
+        self.plain_for_loop(data, info)
+    }
+
+    /// A loop whose number of iterations is the same in all lanes, one iteration after the other.
+    pub(super) fn plain_for_loop(&mut self, data: &InstData, info: LoopInfo) -> Result<()> {
         let func = self.body.func;
         let body = data.regions[0];
         let (counter, args) = func.regions[body].args.split_first().expect("it has a counter");
         let (results, args) = (data.results.to_vec(), args.to_vec());
-        let Leaf::One(n) = self.leaf(data.operands[0]) else {
-            unreachable!("the analysis says that it is uniform")
-        };
+        let n = self.one(data.operands[0]);
         let rounds = self.known(n).map(|n| n as i32).filter(|n| *n > 0);
-        if let Some(n) = rounds.filter(|n| self.is_unrolled(body, *n)) {
-            return self.unrolled_loop(data, info, n);
-        }
         let carried = self.native_types(&args)?;
         let mut types = vec![types::I32];
         types.extend(&carried);

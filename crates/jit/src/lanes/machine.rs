@@ -19,14 +19,6 @@ impl<'l, 'c, 'f, 'm> Inline<'l, 'c, 'f, 'm> {
         lanes.begin_constants();
         Inline { lanes }
     }
-
-    /// Four words, each one of the eight of two vectors.
-    fn words(&mut self, a: Reg, b: Reg, words: [u8; 4]) -> Reg {
-        let (a, b) = (self.lanes.body.vector_as(types::I8X16, a), self.lanes.body.vector_as(types::I8X16, b));
-        let mask = self.lanes.shuffle_mask(words);
-        let found = self.lanes.body.b.ins().shuffle(a, b, mask);
-        self.lanes.body.vector_as(types::I32X4, found)
-    }
 }
 
 /// The halves of binary64 of each vector.
@@ -122,9 +114,14 @@ impl Machine for Inline<'_, '_, '_, '_> {
     fn int_eq(&mut self, a: Vector, b: Vector) -> Vector {
         std::array::from_fn(|i| self.lanes.body.b.ins().icmp(IntCC::Equal, a[i], b[i]))
     }
+    fn is_odd(&mut self, a: Vector) -> Vector {
+        // Shifts need no constant in a register.
+        let last = self.int_shl(a, 31);
+        self.int_shr(last, 31)
+    }
     fn widen(&mut self, a: Vector) -> Doubles {
         a.map(|part| {
-            let upper = self.words(part, part, [2, 3, 2, 3]);
+            let upper = self.lanes.words(part, part, [2, 3, 2, 3]);
             let upper = self.lanes.body.vector_as(types::F32X4, upper);
             [part, upper].map(|half| self.lanes.body.b.ins().fvpromote_low(half))
         })
@@ -132,25 +129,25 @@ impl Machine for Inline<'_, '_, '_, '_> {
     fn narrow(&mut self, a: Doubles) -> Vector {
         a.map(|part| {
             let halves = part.map(|half| self.lanes.body.b.ins().fvdemote(half));
-            let all = self.words(halves[0], halves[1], [0, 1, 4, 5]);
+            let all = self.lanes.words(halves[0], halves[1], [0, 1, 4, 5]);
             self.lanes.body.vector_as(types::F32X4, all)
         })
     }
     fn double_select(&mut self, cond: Vector, a: Doubles, b: Doubles) -> Doubles {
         std::array::from_fn(|i| {
-            let masks = [[0, 0, 1, 1], [2, 2, 3, 3]].map(|words| self.words(cond[i], cond[i], words));
+            let masks = [[0, 0, 1, 1], [2, 2, 3, 3]].map(|words| self.lanes.words(cond[i], cond[i], words));
             std::array::from_fn(|half| self.lanes.blend(masks[half], a[i][half], b[i][half]))
         })
     }
     fn low_word(&mut self, a: Doubles) -> Vector {
-        a.map(|part| self.words(part[0], part[1], [0, 2, 4, 6]))
+        a.map(|part| self.lanes.words(part[0], part[1], [0, 2, 4, 6]))
     }
     fn high_word(&mut self, a: Doubles) -> Vector {
-        a.map(|part| self.words(part[0], part[1], [1, 3, 5, 7]))
+        a.map(|part| self.lanes.words(part[0], part[1], [1, 3, 5, 7]))
     }
     fn double_of_words(&mut self, low: Vector, high: Vector) -> Doubles {
         std::array::from_fn(|i| {
-            let halves = [[0, 4, 1, 5], [2, 6, 3, 7]].map(|words| self.words(low[i], high[i], words));
+            let halves = [[0, 4, 1, 5], [2, 6, 3, 7]].map(|words| self.lanes.words(low[i], high[i], words));
             halves.map(|half| self.lanes.body.vector_as(types::F64X2, half))
         })
     }
@@ -159,15 +156,15 @@ impl Machine for Inline<'_, '_, '_, '_> {
     fn or_rare(&mut self, is_usual: Vector, usual: Vector, function: Rare, a: Vector, b: Vector) -> Vector {
         let body = &mut self.lanes.body;
         let (rare, end) = (body.b.create_block(), body.block_with(&[types::F32X4; PARTS]));
-        let both = is_usual[1..].iter().fold(is_usual[0], |all, part| body.b.ins().band(all, *part));
-        let all = body.b.ins().vall_true(both);
+        // As bits, which need no vector register until the call.
+        let bits = is_usual.map(|part| body.b.ins().vhigh_bits(types::I32, part));
+        let both = bits[1..].iter().fold(bits[0], |all, part| body.b.ins().band(all, *part));
+        let all = body.is_const(both, 0b1111);
         body.b.ins().brif(all, end, &usual.map(Into::into), rare, &[]);
         body.b.switch_to_block(rare);
         body.b.set_cold_block(rare);
-        let found: Vector = std::array::from_fn(|i| {
-            let bits = body.b.ins().vhigh_bits(types::I32, is_usual[i]);
-            body.call_rare(function, [a[i], b[i]], usual[i], bits)
-        });
+        let found: Vector =
+            std::array::from_fn(|i| body.call_rare(function, [a[i], b[i]], usual[i], bits[i]));
         body.jump(end, &found);
         body.b.switch_to_block(end);
         std::array::from_fn(|i| body.b.block_params(end)[i])

@@ -23,6 +23,7 @@
 //! | `if`, `switch` | a branch | each arm under its part of the mask, unless no lane takes it; results are blended |
 //! | loop | a loop | iterations until no lane is left; a lane that leaves keeps its results in variables |
 //! | exit to a construct that lanes leave apart | | values are blended into variables of the target; the lane leaves the mask |
+//! | barrier | all lanes wait together ([`barrier`]) | refused |
 //! | call | inlined | inlined |
 //!
 //! When an exit takes the last lane of a mask, code goes on at the innermost *landing*: the end of an arm, the next iteration of a
@@ -37,15 +38,17 @@
 //!
 //! # What is refused
 //!
-//! What depends on the order of threads ([`order`]), barriers, waves, text, textures, variables of a thread, pointers, recursion, and leaves that vary and are not `bool` or of 32
-//! bits.
+//! What depends on the order of threads ([`order`]), barriers that lanes may reach apart ([`barrier`]), waves, text, textures,
+//! variables of a thread, pointers, recursion, and leaves that vary and are not `bool` or of 32 bits.
 //!
 //! [`State::live`]: crate::state::State::live
 
 mod aggregate;
+mod barrier;
 mod call;
 mod constants;
 mod control;
+mod copies;
 mod cost;
 mod edges;
 mod host;
@@ -75,7 +78,7 @@ use cotangent_ir::{
 use cotangent_passes::uniform::{Rules, Uniform};
 use cranelift_codegen::ir::{Immediate, InstBuilder, StackSlot, types};
 use cranelift_frontend::FunctionBuilder;
-use order::Order;
+use order::{Order, Segment};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use value::{Leaf, Leaves, Mask, Repr};
@@ -105,6 +108,8 @@ pub(crate) struct Lanes<'c, 'f, 'm> {
     values: EntityMap<Value, Option<Repr>>,
     mask: Mask,
     loops: Vec<LaneLoop>,
+    /// The segments at the heads of loops.
+    loop_segments: Vec<Segment>,
     landings: Vec<Landing>,
     returns: Option<Returns>,
     /// Memory that accesses of dead lanes may read and write.
@@ -151,7 +156,6 @@ pub(crate) fn refusal(compiler: &Compiler<'_>, order: &[FuncId]) -> Option<Unsup
 
 fn refused(module: &Module, op: &Op) -> Option<&'static str> {
     match op {
-        Op::Barrier(barrier) => barrier.sync.then_some("barriers"),
         Op::Wave(_) => Some("operations on waves"),
         Op::Print(_) => Some("text"),
         Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => Some("textures"),
@@ -164,7 +168,7 @@ fn refused(module: &Module, op: &Op) -> Option<&'static str> {
         Op::Splat | Op::Sum | Op::Swizzle(_) | Op::Dot | Op::MatVec | Op::VecMat | Op::MatMat => None,
         Op::Outer | Op::Transpose | Op::Pack | Op::Extract(_) | Op::Insert(_) | Op::InsertAdd(_) => None,
         Op::Inject(_) | Op::Project(_) | Op::Tag | Op::Detach => None,
-        Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Length => None,
+        Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Length | Op::Barrier(_) => None,
         Op::Point(_) | Op::Offset | Op::Address | Op::Pointer | Op::Assert(_) | Op::TargetText(_) => None,
         Op::Call(_) | Op::DiffCall(_) | Op::LinCall(_) => None,
         Op::If | Op::Switch(_) | Op::While(_) | Op::For(_) => None,
@@ -189,6 +193,7 @@ impl<'c, 'f, 'm> Lanes<'c, 'f, 'm> {
             values,
             mask: Mask::Full,
             loops: vec![],
+            loop_segments: vec![],
             landings: vec![],
             returns: None,
             scratch,
@@ -360,7 +365,7 @@ impl<'c, 'f, 'm> Lanes<'c, 'f, 'm> {
             Op::Load(path) => return self.load(data, path),
             Op::Store(path) => return self.store(data, path),
             Op::Atomic(atomic) => self.atomic(data, atomic)?,
-            Op::Barrier(_) => return Ok(()),
+            Op::Barrier(barrier) => return if barrier.sync { self.barrier() } else { Ok(()) },
             Op::Assert(trap) => return self.assert(data.operands[0], *trap),
             Op::Wave(_) | Op::Print(_) | Op::Sample(_) | Op::Texel | Op::StoreTexel | Op::Dimensions => {
                 return self.refuse("this operation");

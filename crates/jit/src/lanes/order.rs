@@ -1,7 +1,8 @@
 //! Whether lanes give the same as threads one after the other.
 //!
 //! Lanes run side by side what the interpreter runs thread by thread. That makes a difference where one thread sees what another
-//! has written to memory of the host. Such threads race, but lanes must not change what a program does, so they refuse:
+//! has written to memory of the host or of the group. Such threads race, but lanes must not change what a program does, so they
+//! refuse:
 //!
 //! - memory that is read and written, unless all accesses are at indices in a row that keep each thread to elements of its own
 //!   ([`rows`](super::rows));
@@ -10,6 +11,20 @@
 //! - memory that is changed by atomic operations and accessed otherwise.
 //!
 //! What remains are threads that write the same element, or different operations on it: which one is last is not defined.
+//!
+//! # Segments
+//!
+//! On both sides of a barrier threads run one after the other, so only what happens between two barriers counts. The code between
+//! barriers is a *segment*:
+//!
+//! ```text
+//!     tile[thread] = ..      segment 0
+//!     barrier
+//!     .. = tile[63 - thread] segment 1
+//! ```
+//!
+//! Ways that meet are in one segment afterwards, so segments are merged: those at the ends of the arms of a branch, those at the
+//! begin and the end of a loop's body, and those at returns.
 
 use super::Lanes;
 use super::rows::Row;
@@ -18,7 +33,7 @@ use crate::compile::Result;
 use cotangent_base::Map;
 use cotangent_ir::{Atomic, AtomicKind, Global, InstData, Op, Value};
 
-/// What is done to the memory of a global.
+/// What is done to the memory of a global in a segment.
 #[derive(Default)]
 struct Use {
     is_read: bool,
@@ -29,46 +44,139 @@ struct Use {
     row: Option<Option<Row>>,
 }
 
+impl Use {
+    fn add_row(&mut self, row: Option<Row>) {
+        self.row = Some(match self.row.take() {
+            None => row,
+            Some(known) => known.zip(row).and_then(|(known, row)| known.with(&row)),
+        });
+    }
+
+    fn merge(&mut self, other: Use) {
+        self.is_read |= other.is_read;
+        self.is_written |= other.is_written;
+        self.atomics += other.atomics;
+        if let Some(row) = other.row {
+            self.add_row(row);
+        }
+    }
+
+    fn changes(&self) -> bool {
+        self.is_written || self.atomics > 0
+    }
+
+    /// Whether the order of threads may be seen.
+    fn mixes(&self) -> bool {
+        let own = matches!(self.row, Some(Some(_)));
+        self.is_read && self.is_written && !own || self.atomics > 0 && (self.is_read || self.is_written)
+    }
+}
+
+/// The number of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Segment(usize);
+
 /// What is done to memory.
-#[derive(Default)]
 pub(super) struct Order {
-    uses: Map<Option<Global>, Use>,
+    /// What is done in each segment. A handle of unknown origin may be that of any buffer.
+    segments: Vec<Map<Option<Global>, Use>>,
+    /// The segment that a segment was merged with, or itself.
+    merged: Vec<usize>,
+    here: Segment,
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Order { segments: vec![Map::default()], merged: vec![0], here: Segment(0) }
+    }
+}
+
+impl Order {
+    /// A segment without code.
+    pub fn new_segment(&mut self) -> Segment {
+        self.segments.push(Map::default());
+        self.merged.push(self.merged.len());
+        Segment(self.merged.len() - 1)
+    }
+
+    /// The segment where code is emitted.
+    pub fn here(&self) -> Segment {
+        self.here
+    }
+
+    /// Goes on in a segment.
+    pub fn go_on_in(&mut self, segment: Segment) {
+        self.here = segment;
+    }
+
+    fn find(&self, segment: Segment) -> usize {
+        let mut at = segment.0;
+        while self.merged[at] != at {
+            at = self.merged[at];
+        }
+        at
+    }
+
+    fn uses(&mut self) -> &mut Map<Option<Global>, Use> {
+        let here = self.find(self.here);
+        &mut self.segments[here]
+    }
+
+    fn is_seen(&self, segment: Segment) -> bool {
+        let uses = &self.segments[self.find(segment)];
+        let is_any_changed = uses.values().any(Use::changes);
+        let is_unknown = uses.contains_key(&None) && is_any_changed && uses.len() > 1;
+        uses.values().any(Use::mixes) || is_unknown
+    }
 }
 
 impl Lanes<'_, '_, '_> {
-    fn used(&mut self, handle: Value, indices: &[Value]) -> &mut Use {
+    /// Merges the segment here with another one, where code goes on.
+    pub(super) fn meet_segment(&mut self, other: Segment) -> Result<()> {
+        let order = &mut self.order;
+        let (from, to) = (order.find(order.here), order.find(other));
+        if from != to {
+            order.merged[from] = to;
+            for (global, found) in std::mem::take(&mut order.segments[from]) {
+                order.segments[to].entry(global).or_default().merge(found);
+            }
+        }
+        self.check_order()
+    }
+
+    fn used(&mut self, handle: Value, index: Option<Value>) -> &mut Use {
         let global = match self.body.func.op(handle) {
             Some(Op::Global(global)) => Some(*global),
             _ => None,
         };
-        let row = match indices.first().map(|index| self.leaf(*index)) {
+        let row = match index.map(|index| self.leaf(index)) {
             Some(Leaf::Next(first, step)) => self.row_of(first, step),
             _ => None,
         };
-        let found = self.order.uses.entry(global).or_default();
-        found.row = Some(match found.row.take() {
-            None => row,
-            Some(known) => known.zip(row).and_then(|(known, row)| known.with(&row)),
-        });
+        let found = self.order.uses().entry(global).or_default();
+        found.add_row(row);
         found
     }
 
-    /// Notes a load.
-    pub(super) fn note_load(&mut self, handle: Value, indices: &[Value]) -> Result<()> {
-        let found = self.used(handle, indices);
-        found.is_read = true;
-        self.check_order(handle)
+    /// Notes a load. The index is that of the element, if it has one.
+    pub(super) fn note_load(&mut self, handle: Value, index: Option<Value>) -> Result<()> {
+        self.used(handle, index).is_read = true;
+        self.check_order()
     }
 
     /// Notes a store.
-    pub(super) fn note_store(&mut self, handle: Value, indices: &[Value]) -> Result<()> {
-        let found = self.used(handle, indices);
-        found.is_written = true;
-        self.check_order(handle)
+    pub(super) fn note_store(&mut self, handle: Value, index: Option<Value>) -> Result<()> {
+        self.used(handle, index).is_written = true;
+        self.check_order()
     }
 
     /// Notes an atomic operation.
-    pub(super) fn note_atomic(&mut self, data: &InstData, atomic: &Atomic, indices: &[Value]) -> Result<()> {
+    pub(super) fn note_atomic(
+        &mut self,
+        data: &InstData,
+        atomic: &Atomic,
+        index: Option<Value>,
+    ) -> Result<()> {
         let func = self.body.func;
         let uses = |data: &InstData, value: Value| data.operands.contains(&value);
         let is_used = func.all_insts().into_iter().any(|inst| uses(&func.insts[inst], data.results[0]));
@@ -78,27 +186,17 @@ impl Lanes<'_, '_, '_> {
         }
         let is_float = self.body.scalar_of(data.results[0]).is_float();
         let in_loop = self.depth > 0;
-        let found = self.used(data.operands[0], indices);
+        let found = self.used(data.operands[0], index);
         found.atomics += 1;
         if is_float && (found.atomics > 1 || in_loop) {
             return self.refuse("sums of floats by several atomic operations");
         }
-        self.check_order(data.operands[0])
+        self.check_order()
     }
 
     /// Refuses what depends on the order of threads.
-    fn check_order(&mut self, handle: Value) -> Result<()> {
-        let is_unknown = !matches!(self.body.func.op(handle), Some(Op::Global(_)));
-        let is_written = |found: &Use| found.is_written || found.atomics > 0;
-        let mixes = |found: &Use| {
-            let own = matches!(found.row, Some(Some(_)));
-            found.is_read && found.is_written && !own
-                || found.atomics > 0 && (found.is_read || found.is_written)
-        };
-        // A handle of unknown origin may be that of any buffer.
-        let unknown = self.order.uses.contains_key(&None) || is_unknown;
-        let is_any_written = self.order.uses.values().any(is_written);
-        if self.order.uses.values().any(mixes) || unknown && is_any_written && self.order.uses.len() > 1 {
+    fn check_order(&mut self) -> Result<()> {
+        if self.order.is_seen(self.order.here) {
             return self.refuse("memory that threads read and write");
         }
         Ok(())

@@ -75,6 +75,12 @@ impl Lanes<'_, '_, '_> {
         self.leaves(value)[0]
     }
 
+    /// The only leaf of a value that is uniform.
+    pub(super) fn one(&self, value: Value) -> Reg {
+        let Leaf::One(reg) = self.leaf(value) else { unreachable!("the analysis says that it is uniform") };
+        reg
+    }
+
     pub(super) fn repr(&self, value: Value) -> Repr {
         if self.in_memory(value) {
             return self.values[value].clone().expect("values are made before they are used");
@@ -110,13 +116,21 @@ impl Lanes<'_, '_, '_> {
 
     /// What chooses four words of the eight of two vectors. The same choice is the same immediate, as equal shuffles are only then
     /// computed once.
-    pub(super) fn shuffle_mask(&mut self, words: [u8; 4]) -> Immediate {
+    fn shuffle_mask(&mut self, words: [u8; 4]) -> Immediate {
         let immediates = &mut self.body.b.func.dfg.immediates;
         *self.shuffles.entry(words).or_insert_with(|| {
             let bytes: Vec<u8> =
                 words.iter().flat_map(|word| (0..4).map(move |byte| 4 * word + byte)).collect();
             immediates.push(ConstantData::from(bytes))
         })
+    }
+
+    /// Four words, each one of the eight of two vectors.
+    pub(super) fn words(&mut self, a: Reg, b: Reg, words: [u8; 4]) -> Reg {
+        let (a, b) = (self.body.vector_as(types::I8X16, a), self.body.vector_as(types::I8X16, b));
+        let mask = self.shuffle_mask(words);
+        let found = self.body.b.ins().shuffle(a, b, mask);
+        self.body.vector_as(types::I32X4, found)
     }
 
     pub(super) fn ints(&mut self, value: i32) -> Reg {

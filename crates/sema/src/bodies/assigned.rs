@@ -7,11 +7,11 @@
 //! reported. A loop is assumed to run at least once, and to have run before where it reads what it assigns. The analysis
 //! reports only likely mistakes, and each variable once.
 
-use crate::Checked;
 use crate::codes;
+use crate::facts::{Facts, Rules};
 use crate::hir::{
-    BinaryOp, Block, Body, Case, Const, Dir, Expr, ExprKind, FuncId, Label, LocalId, Loop, LoopKind, Stmt,
-    StmtKind, Ty, TyKind, each_expr,
+    BinaryOp, Block, Body, Case, Const, Dir, Expr, ExprKind, FuncId, Label, LocalId, Loop, LoopKind, Program,
+    Stmt, StmtKind, Ty, TyKind, each_expr,
 };
 use cotangent_base::{Diagnostic, Map, Set, Span};
 
@@ -39,7 +39,7 @@ fn join(a: Reached, b: Reached) -> Reached {
 }
 
 struct Walk<'a> {
-    checked: &'a Checked,
+    facts: Facts<'a>,
     body: &'a Body,
     /// The `out` parameters.
     outs: Vec<LocalId>,
@@ -55,10 +55,10 @@ struct Walk<'a> {
     found: Vec<Diagnostic>,
 }
 
-impl Checked {
+impl Rules<'_> {
     /// Warns of what is read, left or skipped without being meant.
     pub(crate) fn check_assigned(&mut self, func: FuncId, body: &Body) {
-        if self.tables.scopes[self.tables.funcs[func].scope].is_library() || self.diagnostics.has_errors() {
+        if self.facts().is_library(func) || self.diagnostics.has_errors() {
             return;
         }
         let function = &self.program.funcs[func];
@@ -66,7 +66,7 @@ impl Checked {
         let outs = body.params.iter().skip(skip).zip(&function.params);
         let outs: Vec<LocalId> = outs.filter(|(_, p)| p.dir == Dir::Out).map(|(local, _)| *local).collect();
         let mut walk = Walk {
-            checked: self,
+            facts: self.facts(),
             body,
             now: Some(State::default()),
             left: Map::default(),
@@ -85,15 +85,17 @@ impl Checked {
         let found = walk.found;
         found.into_iter().for_each(|diagnostic| self.diagnostics.push(diagnostic));
     }
+}
 
+impl Program {
     /// Whether values of a type hold anything that could be unassigned: not empty structures, resources, or what is not known.
     fn holds_data(&self, ty: Ty) -> bool {
-        match self.program.types.kind(ty) {
+        match self.types.kind(ty) {
             TyKind::Scalar(_) | TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Enum(_) => true,
             TyKind::Interface(..) => true,
             TyKind::Array(element, _) => self.holds_data(element),
             TyKind::Struct(id, _) => {
-                let info = &self.program.structs[id];
+                let info = &self.structs[id];
                 info.magic.is_none() && info.fields.iter().any(|field| self.holds_data(field.ty))
             }
             _ => false,
@@ -104,7 +106,7 @@ impl Checked {
 impl Walk<'_> {
     fn open(&mut self, local: LocalId) {
         if let Some(state) = &mut self.now
-            && self.checked.holds_data(self.body.locals[local].ty)
+            && self.facts.program.holds_data(self.body.locals[local].ty)
         {
             state.unset.insert(local);
             state.set.remove(&local);
@@ -124,14 +126,14 @@ impl Walk<'_> {
             return;
         }
         // Which elements of an array are assigned is not followed.
-        let ty = self.checked.program.types.kind(self.body.locals[local].ty);
+        let ty = self.facts.program.types.kind(self.body.locals[local].ty);
         if matches!(ty, TyKind::Array(..)) && self.written.contains(&local) || !self.told.insert(local) {
             return;
         }
         let variable = &self.body.locals[local];
         let (code, message) = if state.set.contains(&local) {
             (codes::MAYBE_UNASSIGNED, format!("`{}` may be read before it is assigned", variable.name))
-        } else if matches!(self.checked.program.types.kind(variable.ty), TyKind::Interface(..)) {
+        } else if matches!(self.facts.program.types.kind(variable.ty), TyKind::Interface(..)) {
             (codes::NOTHING_HELD, format!("`{}` holds nothing yet", variable.name))
         } else {
             (codes::UNASSIGNED, format!("`{}` is read before it is assigned", variable.name))
@@ -272,9 +274,9 @@ impl Walk<'_> {
 
     /// Whether some case is taken for every value.
     fn covers(&self, ty: Ty, cases: &[Case]) -> bool {
-        let all = match self.checked.program.types.kind(ty) {
+        let all = match self.facts.program.types.kind(ty) {
             TyKind::Enum(id) => {
-                let mut values = self.checked.program.enums[id].cases.iter().map(|(_, value)| value);
+                let mut values = self.facts.program.enums[id].cases.iter().map(|(_, value)| value);
                 values.all(|value| cases.iter().any(|case| case.values.contains(value)))
             }
             _ => false,
@@ -359,11 +361,11 @@ impl Walk<'_> {
     }
 
     fn is_array(&self, expr: &Expr) -> bool {
-        matches!(self.checked.program.types.kind(expr.ty), TyKind::Array(..))
+        matches!(self.facts.program.types.kind(expr.ty), TyKind::Array(..))
     }
 
     fn is_library(&self, func: FuncId) -> bool {
-        self.checked.tables.scopes[self.checked.tables.funcs[func].scope].is_library()
+        self.facts.is_library(func)
     }
 
     /// One place given to two parameters that write.

@@ -6,6 +6,7 @@ use crate::bodies::place::Frozen;
 use crate::bodies::throws::Errors;
 use crate::codes;
 use crate::derive;
+use crate::facts::{Facts, Rules};
 use crate::hir::{
     Block, Body, Dir, Expr, ExprKind, FuncId, FuncKind, GlobalId, GlobalKind, Label, Local, LocalId, Stmt,
     StmtKind, Ty, TyKind, Val,
@@ -138,7 +139,7 @@ impl<'a> BodyCx<'a> {
 
     /// An expression of the error type.
     pub(crate) fn error(&mut self, span: Span) -> Expr {
-        let ty = self.cx.error_ty();
+        let ty = self.cx.program.types.error();
         Expr::new(ExprKind::Error, ty, span)
     }
 
@@ -159,7 +160,7 @@ impl<'a> BodyCx<'a> {
 
     /// A type in words.
     pub(crate) fn show(&self, ty: Ty) -> String {
-        self.cx.show_ty(ty)
+        self.cx.show(ty)
     }
 
     /// The compile-time integer an expression of this body evaluates to.
@@ -192,7 +193,7 @@ impl<'a> BodyCx<'a> {
     /// The body, once all is checked.
     pub(crate) fn finish(mut self, params: Vec<LocalId>, block: Block) -> Body {
         self.report_untried();
-        let packs = self.packs || self.locals.values().any(|local| self.cx.is_pack(local.ty));
+        let packs = self.packs || self.locals.values().any(|local| self.cx.program.is_pack(local.ty));
         Body::new(self.locals, params, block, packs)
     }
 }
@@ -204,35 +205,24 @@ impl Checked {
         if !self.tables.bodies.begin(id) {
             return self.tables.bodies.of(id).cloned();
         }
-        let syntax = self.body_syntax(id)?;
+        let syntax = self.facts().body_syntax(id)?;
         let generics = self.tables.funcs[id].generics;
         let saved = self.enter(generics);
         let body = Arc::new(self.check_block_of(id, &syntax));
         self.tables.bodies.end(id, body.clone());
-        self.check_returns(id, &body);
-        self.check_readable(self.tables.funcs[id].scope, &body);
-        self.check_assigned(id, &body);
+        self.rules().check_returns(id, &body);
+        let scope = self.tables.funcs[id].scope;
+        self.rules().check_readable(scope, &body);
+        self.rules().check_assigned(id, &body);
         derive::check_flow(self, id, &body);
         self.leave(saved);
         Some(body)
     }
 
-    /// The block of a function, owned, so that the tables can change meanwhile.
-    fn body_syntax(&self, id: FuncId) -> Option<BodySyntax> {
-        match &self.tables.funcs[id].source {
-            FuncSource::Func(decl) => decl.body.as_ref().map(|_| BodySyntax::Func(decl.clone())),
-            FuncSource::Accessor(property, number) => {
-                let accessors = &self.tables.props[*property].accessors;
-                accessors[*number].body.as_ref()?;
-                Some(BodySyntax::Accessor(accessors.clone(), *number))
-            }
-        }
-    }
-
     fn check_block_of(&mut self, id: FuncId, syntax: &BodySyntax) -> Body {
         let func = self.program.funcs[id].clone();
         let scope = self.tables.funcs[id].scope;
-        let consts = self.const_params(id);
+        let consts = self.facts().const_params(id);
         let mut cx = BodyCx::new(self, scope);
         cx.result = Some(func.result);
         cx.differentiable = func.diff.differentiable.is_some();
@@ -257,7 +247,7 @@ impl Checked {
             } else {
                 cx.declare(name, param.ty)
             };
-            if (consts.contains(&number) || cx.cx.is_pack(param.ty)) && param.dir == Dir::In {
+            if (consts.contains(&number) || cx.cx.program.is_pack(param.ty)) && param.dir == Dir::In {
                 cx.frozen.insert(local, Frozen::Param);
             }
             if param.by_ref {
@@ -284,19 +274,6 @@ impl Checked {
         cx.finish(params, block)
     }
 
-    /// The numbers of parameters that are `const`.
-    fn const_params(&self, id: FuncId) -> Vec<usize> {
-        let FuncSource::Func(decl) = &self.tables.funcs[id].source else {
-            return vec![];
-        };
-        let is_const = |p: &ast::Param| {
-            let fixed = [ModifierKind::Const, ModifierKind::ConstRef];
-            p.modifiers.iter().any(|m| fixed.contains(&m.kind))
-        };
-        let numbered = decl.params.iter().enumerate();
-        numbered.filter(|(_, p)| is_const(p)).map(|(i, _)| i).collect()
-    }
-
     /// Checks the initializer of a global, once.
     pub(crate) fn check_initializer(&mut self, id: GlobalId) -> Option<Arc<Body>> {
         let info = &self.tables.globals[id];
@@ -319,7 +296,7 @@ impl Checked {
         let value = if decl.ty.is_some() { cx.expr_as(init, ty) } else { cx.expr(init) };
         let block = vec![Stmt { span: value.span, kind: StmtKind::Return(Some(value)) }];
         let body = Arc::new(cx.finish(vec![], block));
-        self.check_readable(scope, &body);
+        self.rules().check_readable(scope, &body);
         self.leave(saved);
         // That of a parameter has no effect but to say its type.
         let has_effect = self.program.globals[id].kind != GlobalKind::Param || decl.ty.is_none();
@@ -327,7 +304,36 @@ impl Checked {
         self.tables.bodies.end_initializer(id, body.clone());
         body
     }
+}
 
+impl Facts<'_> {
+    /// The block of a function, owned, so that the tables can change meanwhile.
+    fn body_syntax(self, id: FuncId) -> Option<BodySyntax> {
+        match &self.tables.funcs[id].source {
+            FuncSource::Func(decl) => decl.body.as_ref().map(|_| BodySyntax::Func(decl.clone())),
+            FuncSource::Accessor(property, number) => {
+                let accessors = &self.tables.props[*property].accessors;
+                accessors[*number].body.as_ref()?;
+                Some(BodySyntax::Accessor(accessors.clone(), *number))
+            }
+        }
+    }
+
+    /// The numbers of parameters that are `const`.
+    fn const_params(self, id: FuncId) -> Vec<usize> {
+        let FuncSource::Func(decl) = &self.tables.funcs[id].source else {
+            return vec![];
+        };
+        let is_const = |p: &ast::Param| {
+            let fixed = [ModifierKind::Const, ModifierKind::ConstRef];
+            p.modifiers.iter().any(|m| fixed.contains(&m.kind))
+        };
+        let numbered = decl.params.iter().enumerate();
+        numbered.filter(|(_, p)| is_const(p)).map(|(i, _)| i).collect()
+    }
+}
+
+impl Rules<'_> {
     /// Reports a construct that is not supported yet.
     pub(crate) fn unsupported(&mut self, span: Span, what: &str) {
         let message = format!("{what} is not supported yet");

@@ -6,6 +6,7 @@
 use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
+use crate::facts::Facts;
 use crate::hir::{
     Body, Const, Expr, ExprKind, FuncRef, GlobalId, LocalId, StmtKind, Ty, TyKind, UnaryOp, Val, ValKind,
     Witness,
@@ -18,7 +19,7 @@ impl Checked {
     /// The integer an expression stands for; reports if it is not known at compile time.
     pub(crate) fn const_val(&mut self, expr: &ast::Expr, scope: ScopeId) -> Val {
         if let ast::ExprKind::Int(n, _) = expr.kind {
-            return self.int_val(n as i64);
+            return self.program.types.int_val(n as i64);
         }
         if let ast::ExprKind::Name(name) = expr.kind
             && let Some(val) = self.local_constant(scope, name)
@@ -30,7 +31,7 @@ impl Checked {
             self.note_folded(&checked, &mut Set::default());
             return val;
         }
-        if !matches!(checked.kind, ExprKind::Error) && !self.is_error(checked.ty) {
+        if !matches!(checked.kind, ExprKind::Error) && !self.program.types.is_error(checked.ty) {
             let message = "the value must be known at compile time";
             self.diagnostics.push(
                 Diagnostic::new(codes::NOT_CONSTANT, expr.span, message)
@@ -73,14 +74,14 @@ impl Checked {
     /// The same in a body some of whose variables are constants.
     pub(crate) fn fold_with(&mut self, expr: &Expr, locals: &Map<LocalId, Val>) -> Option<Val> {
         match &expr.kind {
-            ExprKind::Const(Const::Int(n)) => Some(self.int_val(*n)),
-            ExprKind::Const(Const::Bool(b)) => Some(self.int_val(i64::from(*b))),
+            ExprKind::Const(Const::Int(n)) => Some(self.program.types.int_val(*n)),
+            ExprKind::Const(Const::Bool(b)) => Some(self.program.types.int_val(i64::from(*b))),
             ExprKind::Const(Const::Float(_)) => None,
             ExprKind::Val(val) => Some(*val),
             ExprKind::Measure(measure, ty) => self.measure_val(*measure, *ty),
             ExprKind::Local(local) => locals.get(local).copied(),
             ExprKind::Zero => match self.program.types.kind(expr.ty) {
-                TyKind::Scalar(s) if !s.is_float() => Some(self.int_val(0)),
+                TyKind::Scalar(s) if !s.is_float() => Some(self.program.types.int_val(0)),
                 _ => None,
             },
             ExprKind::Convert(inner) => self.fold_convert(inner, expr, locals),
@@ -92,13 +93,13 @@ impl Checked {
                     UnaryOp::Not => (BinaryOp::Eq, 0),
                     UnaryOp::BitNot => (BinaryOp::BitXor, -1),
                 };
-                let left = self.int_val(left);
-                Some(self.binary_val(op, scalar, left, inner))
+                let left = self.program.types.int_val(left);
+                Some(self.program.types.binary_val(op, scalar, left, inner))
             }
             ExprKind::Binary(op, a, b) => {
                 let scalar = self.integer_type(a.ty)?;
                 let (a, b) = (self.fold_with(a, locals)?, self.fold_with(b, locals)?);
-                let val = self.binary_val(*op, scalar, a, b);
+                let val = self.program.types.binary_val(*op, scalar, a, b);
                 (self.program.types.val_kind(val) != ValKind::Error).then_some(val)
             }
             ExprKind::Cond(c, a, b) => {
@@ -117,7 +118,9 @@ impl Checked {
                 let part = self.constant_part(expr)?;
                 self.fold(&part)
             }
-            ExprKind::Property { this: None, get: Some(get), .. } if self.is_required_constant(*get) => {
+            ExprKind::Property { this: None, get: Some(get), .. }
+                if self.facts().is_required_constant(*get) =>
+            {
                 self.integer_type(expr.ty)?;
                 Some(self.required_val(*get))
             }
@@ -136,14 +139,6 @@ impl Checked {
                 value
             }
             _ => None,
-        }
-    }
-
-    /// Whether this is the value of a `static const` that an interface requires: `T.N`.
-    pub(crate) fn is_required_constant(&self, getter: FuncRef) -> bool {
-        match self.tables.funcs[getter.func].source {
-            FuncSource::Accessor(property, _) => self.tables.props[property].is_const,
-            FuncSource::Func(_) => false,
         }
     }
 
@@ -188,20 +183,24 @@ impl Checked {
         if let (ExprKind::Const(Const::Float(x)), TyKind::Scalar(s)) = (&inner.kind, target)
             && s.is_int()
         {
-            return Some(self.int_val(wrap(*x as i64, s)));
+            return Some(self.program.types.int_val(wrap(*x as i64, s)));
         }
         let from = self.integer_type(inner.ty)?;
         let to = self.integer_type(outer.ty)?;
         let val = self.fold_with(inner, locals)?;
-        let zero = self.int_val(0);
+        let zero = self.program.types.int_val(0);
         if to == Scalar::Bool {
-            return Some(self.binary_val(BinaryOp::Ne, from, val, zero));
+            return Some(self.program.types.binary_val(BinaryOp::Ne, from, val, zero));
         }
         if let Some(n) = self.program.types.known(val) {
-            return Some(self.int_val(wrap(n, to)));
+            return Some(self.program.types.int_val(wrap(n, to)));
         }
         // A wider type or another sign changes nothing that using the value would not; less width is cut off by a sum.
-        Some(if to.bits() < from.bits() { self.binary_val(BinaryOp::Add, to, val, zero) } else { val })
+        Some(if to.bits() < from.bits() {
+            self.program.types.binary_val(BinaryOp::Add, to, val, zero)
+        } else {
+            val
+        })
     }
 
     /// The type in which a compile-time integer is computed; none if it is something else.
@@ -213,6 +212,16 @@ impl Checked {
                 self.integer_type(self.program.enums[id].underlying)
             }
             _ => None,
+        }
+    }
+}
+
+impl Facts<'_> {
+    /// Whether this is the value of a `static const` that an interface requires: `T.N`.
+    pub(crate) fn is_required_constant(self, getter: FuncRef) -> bool {
+        match self.tables.funcs[getter.func].source {
+            FuncSource::Accessor(property, _) => self.tables.props[property].is_const,
+            FuncSource::Func(_) => false,
         }
     }
 }

@@ -6,7 +6,8 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee, Choice};
 use crate::codes;
 use crate::declarations::attrs;
-use crate::hir::{Const, Expr, ExprKind, Stmt, StmtKind, StructId, Ty, TyKind, Val};
+use crate::facts::Facts;
+use crate::hir::{Const, EnumId, Expr, ExprKind, Program, Stmt, StmtKind, StructId, Ty, TyKind, Val};
 use crate::names::lookup::Found;
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
@@ -14,8 +15,8 @@ use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 impl BodyCx<'_> {
     /// `T(args)`.
     pub(crate) fn construct(&mut self, ty: Ty, mut args: Vec<Argument>, span: Span) -> Expr {
-        if self.cx.is_error(ty)
-            || args.iter().any(|a| matches!(a, Argument::Value(e) if self.cx.is_error(e.ty)))
+        if self.cx.program.types.is_error(ty)
+            || args.iter().any(|a| matches!(a, Argument::Value(e) if self.cx.program.types.is_error(e.ty)))
         {
             return Expr::new(ExprKind::Error, ty, span);
         }
@@ -35,7 +36,7 @@ impl BodyCx<'_> {
             TyKind::Matrix(..) => self.construct_matrix(ty, args, span),
             TyKind::UnsizedArray(element) if !args.is_empty() => {
                 // `float2[](a, b)` has as many elements as are given.
-                let count = self.cx.int_val(args.len() as i64);
+                let count = self.cx.program.types.int_val(args.len() as i64);
                 let ty = self.ty(TyKind::Array(element, count));
                 self.aggregate(ty, args, span)
             }
@@ -82,20 +83,13 @@ impl BodyCx<'_> {
 
     /// `(T)value` and `T(value)`.
     pub(crate) fn cast(&mut self, value: Expr, to: Ty, span: Span) -> Expr {
-        if value.ty == to || self.cx.is_error(value.ty) || self.cx.is_error(to) {
+        if value.ty == to || self.cx.program.types.is_error(value.ty) || self.cx.program.types.is_error(to) {
             return Expr { ty: to, ..value };
         }
         let from = self.kind(value.ty);
         match (from, self.kind(to)) {
-            (TyKind::Scalar(_), TyKind::Enum(id)) => {
-                self.cx.ensure_enum(id);
-                let underlying = self.cx.program.enums[id].underlying;
-                let value = self.cx.converted(value, underlying);
-                let kind = match value.kind {
-                    ExprKind::Const(constant) => ExprKind::Const(constant),
-                    kind => ExprKind::Convert(Expr { kind, ..value }.into()),
-                };
-                return Expr::new(kind, to, span);
+            (TyKind::Scalar(_) | TyKind::Enum(_), TyKind::Enum(id)) => {
+                return self.cast_to_enum(value, id, to, span);
             }
             (TyKind::Enum(id), TyKind::Scalar(_)) => {
                 self.cx.ensure_enum(id);
@@ -103,28 +97,25 @@ impl BodyCx<'_> {
                 converted.span = span;
                 return converted;
             }
-            (TyKind::Enum(_), TyKind::Enum(id)) => {
-                self.cx.ensure_enum(id);
-                let underlying = self.cx.program.enums[id].underlying;
-                let value = self.coerce(value, underlying);
-                return self.cast(value, to, span);
-            }
-            (TyKind::Matrix(a, ..), TyKind::Matrix(b, ..)) if self.truncates(value.ty, to) => {
+            (TyKind::Matrix(a, ..), TyKind::Matrix(b, ..)) if self.cx.program.truncates(value.ty, to) => {
                 let TyKind::Matrix(_, r, c) = self.kind(to) else { return value };
                 let small = self.ty(TyKind::Matrix(a, r, c));
                 let cut = Expr::new(ExprKind::Truncate(value.into()), small, span);
                 return if a == b { cut } else { self.cx.converted(cut, to) };
             }
-            (TyKind::Matrix(element, rows, columns), TyKind::Vector(..)) if self.same_count(value.ty, to) => {
-                let row = self.ty(TyKind::Vector(element, columns));
-                let count = self.cx.program.types.known(rows).unwrap_or(0);
-                let int = self.scalar(Scalar::I32);
-                let part = |n: i64| {
-                    let index = Expr::new(ExprKind::Const(Const::Int(n)), int, span);
-                    Expr::new(ExprKind::Element(value.clone().into(), index.into()), row, span)
-                };
-                let parts = (0..count).map(|n| Argument::Value(part(n))).collect();
-                return self.construct(to, parts, span);
+            (TyKind::Matrix(_, rows, columns), TyKind::Vector(element, _))
+                if self.cx.program.same_count(value.ty, to) =>
+            {
+                let shape = self.ty(TyKind::Matrix(element, rows, columns));
+                let value = self.cast(value, shape, span);
+                return Expr::new(ExprKind::Concat(vec![value]), to, span);
+            }
+            (TyKind::Vector(_, count), TyKind::Matrix(element, ..))
+                if self.cx.program.same_count(to, value.ty) =>
+            {
+                let shape = self.ty(TyKind::Vector(element, count));
+                let value = self.cast(value, shape, span);
+                return Expr::new(ExprKind::Concat(vec![value]), to, span);
             }
             (TyKind::Scalar(_), TyKind::Struct(id, _))
                 if matches!(value.kind, ExprKind::Const(Const::Int(_))) && !self.has_constructor(id, 1) =>
@@ -148,10 +139,26 @@ impl BodyCx<'_> {
                 self.constructor_of_builtin(value, to, span)
             }
             _ => {
-                self.mismatch(&value, to);
+                self.cx.rules().mismatch(&value, to);
                 self.error(span)
             }
         }
+    }
+
+    /// A number or another enumerator, as a value of an enumeration.
+    fn cast_to_enum(&mut self, value: Expr, id: EnumId, to: Ty, span: Span) -> Expr {
+        self.cx.ensure_enum(id);
+        let underlying = self.cx.program.enums[id].underlying;
+        if let TyKind::Enum(_) = self.kind(value.ty) {
+            let value = self.coerce(value, underlying);
+            return self.cast(value, to, span);
+        }
+        let value = self.cx.converted(value, underlying);
+        let kind = match value.kind {
+            ExprKind::Const(constant) => ExprKind::Const(constant),
+            kind => ExprKind::Convert(Expr { kind, ..value }.into()),
+        };
+        Expr::new(kind, to, span)
     }
 
     /// `(S)0` is what `{}` makes of any structure; another literal is its first field.
@@ -170,31 +177,11 @@ impl BodyCx<'_> {
             TyKind::Struct(..) | TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..)
         );
         if found.is_empty() || !generic {
-            self.mismatch(&value, to);
+            self.cx.rules().mismatch(&value, to);
             return self.error(span);
         }
-        let callee = Callee::new(self.type_name(to), &found, span);
+        let callee = Callee::new(self.cx.facts().type_name(to), &found, span);
         self.call(&callee, vec![Argument::Value(value)], span)
-    }
-
-    /// Whether a matrix has as many numbers as a vector.
-    fn same_count(&self, matrix: Ty, vector: Ty) -> bool {
-        let types = &self.cx.program.types;
-        let (TyKind::Matrix(_, r, c), TyKind::Vector(_, n)) = (self.kind(matrix), self.kind(vector)) else {
-            return false;
-        };
-        matches!((types.known(r), types.known(c), types.known(n)), (Some(r), Some(c), Some(n)) if r * c == n)
-    }
-
-    fn truncates(&self, from: Ty, to: Ty) -> bool {
-        let types = &self.cx.program.types;
-        let (TyKind::Matrix(_, r, c), TyKind::Matrix(_, s, d)) = (self.kind(from), self.kind(to)) else {
-            return false;
-        };
-        match (types.known(r), types.known(c), types.known(s), types.known(d)) {
-            (Some(r), Some(c), Some(s), Some(d)) => s <= r && d <= c && (s, d) != (r, c),
-            _ => false,
-        }
     }
 
     fn construct_vector(&mut self, ty: Ty, element: Ty, n: Val, args: Vec<Argument>, span: Span) -> Expr {
@@ -250,7 +237,7 @@ impl BodyCx<'_> {
         let fits =
             n == 4 && lanes == 3 && matches!(self.kind(first.ty), TyKind::Vector(..)) && last.ty == element;
         if fits {
-            let two = self.cx.int_val(2);
+            let two = self.cx.program.types.int_val(2);
             let ty = self.ty(TyKind::Vector(element, two));
             let scalar = std::mem::replace(last, self.zero(element, first.span));
             *last = self.cx.converted(scalar, ty);
@@ -307,11 +294,6 @@ impl BodyCx<'_> {
         Some(values)
     }
 
-    /// The name under which messages speak of a type's constructors.
-    fn type_name(&self, ty: Ty) -> Symbol {
-        Symbol::new(&self.show(ty))
-    }
-
     /// Constructors that a structure and extensions of it declare.
     pub(crate) fn constructors(&mut self, ty: Ty) -> Vec<Found> {
         self.cx.own_members(ty, attrs::INIT.into())
@@ -328,12 +310,6 @@ impl BodyCx<'_> {
             }
             _ => false,
         })
-    }
-
-    /// Whether a structure declares a constructor, which replaces construction from its fields.
-    pub(crate) fn suppresses_memberwise(&mut self, id: StructId) -> bool {
-        let scope = self.cx.tables.structs[id].scope;
-        self.cx.tables.scopes[scope].has(attrs::INIT.into())
     }
 
     /// Whether `T()` is a constructor somebody wrote.
@@ -353,27 +329,22 @@ impl BodyCx<'_> {
         })
     }
 
-    /// Whether a structure of the library is a resource, which only the host can create. A pointer is not one: it may be null.
-    fn is_resource(&self, id: StructId) -> bool {
-        self.cx.program.structs[id].magic.is_some_and(|magic| magic != *"ptr")
-    }
-
     fn construct_struct(&mut self, ty: Ty, id: StructId, args: Vec<Argument>, span: Span) -> Expr {
         if let [Argument::Value(value)] = args.as_slice()
             && value.ty == ty
         {
             return value.clone();
         }
-        match (self.cx.optional_content(ty), args.as_slice()) {
+        match (self.cx.facts().optional_content(ty), args.as_slice()) {
             (Some(_), [Argument::Value(value)]) => return self.coerce(value.clone(), ty),
             (Some(content), [Argument::List(items, at)]) => {
                 let (items, at) = (items.clone(), *at);
                 let value = self.list_as(&items, content, at);
-                return self.cx.present(value, ty);
+                return self.cx.program.present(value, ty);
             }
             _ => {}
         }
-        if args.is_empty() && self.is_resource(id) {
+        if args.is_empty() && self.cx.facts().is_resource(id) {
             let message = format!("only the host can create a value of `{}`", self.show(ty));
             self.report(
                 Diagnostic::new(codes::NO_OVERLOAD, span, message).help("initialize it with a resource"),
@@ -385,12 +356,13 @@ impl BodyCx<'_> {
             return self.zero(ty, span);
         }
         let found = self.constructors(ty);
-        let name = format!("{}.{}", self.type_name(ty), attrs::INIT);
+        let name = format!("{}.{}", self.cx.facts().type_name(ty), attrs::INIT);
         let Some(found) = self.seen(found, Symbol::new(&name), span) else {
             return self.error(span);
         };
-        if self.suppresses_memberwise(id) || (args.is_empty() && self.has_default_constructor(ty)) {
-            let callee = Callee::new(self.type_name(ty), &found, span);
+        if self.cx.facts().suppresses_memberwise(id) || (args.is_empty() && self.has_default_constructor(ty))
+        {
+            let callee = Callee::new(self.cx.facts().type_name(ty), &found, span);
             return self.call(&callee, args, span);
         }
         match self.by_extension(ty, &found, &args, span) {
@@ -410,7 +382,7 @@ impl BodyCx<'_> {
         if found.is_empty() || args.is_empty() {
             return None;
         }
-        let callee = Callee::new(self.type_name(ty), found, span);
+        let callee = Callee::new(self.cx.facts().type_name(ty), found, span);
         let (choice, _) = self.quietly(|cx| cx.choose(&callee, args));
         let Choice::One(fit) = choice else { return None };
         if self.memberwise_cost(ty, args).is_some_and(|cost| cost < fit.cost) {
@@ -437,7 +409,7 @@ impl BodyCx<'_> {
             );
             return self.error(span);
         }
-        let callee = Callee::new(self.type_name(ty), &found, span);
+        let callee = Callee::new(self.cx.facts().type_name(ty), &found, span);
         self.call(&callee, args, span)
     }
 
@@ -451,5 +423,48 @@ impl BodyCx<'_> {
             _ => None,
         };
         block.push(Stmt { kind: StmtKind::Let(this, value), span });
+    }
+}
+
+impl Program {
+    /// Whether a matrix has as many numbers as a vector.
+    fn same_count(&self, matrix: Ty, vector: Ty) -> bool {
+        let types = &self.types;
+        let (TyKind::Matrix(_, r, c), TyKind::Vector(_, n)) =
+            (self.types.kind(matrix), self.types.kind(vector))
+        else {
+            return false;
+        };
+        matches!((types.known(r), types.known(c), types.known(n)), (Some(r), Some(c), Some(n)) if r * c == n)
+    }
+
+    fn truncates(&self, from: Ty, to: Ty) -> bool {
+        let types = &self.types;
+        let (TyKind::Matrix(_, r, c), TyKind::Matrix(_, s, d)) = (self.types.kind(from), self.types.kind(to))
+        else {
+            return false;
+        };
+        match (types.known(r), types.known(c), types.known(s), types.known(d)) {
+            (Some(r), Some(c), Some(s), Some(d)) => s <= r && d <= c && (s, d) != (r, c),
+            _ => false,
+        }
+    }
+}
+
+impl Facts<'_> {
+    /// The name under which messages speak of a type's constructors.
+    fn type_name(self, ty: Ty) -> Symbol {
+        Symbol::new(&self.show(ty))
+    }
+
+    /// Whether a structure declares a constructor, which replaces construction from its fields.
+    pub(crate) fn suppresses_memberwise(self, id: StructId) -> bool {
+        let scope = self.tables.structs[id].scope;
+        self.tables.scopes[scope].has(attrs::INIT.into())
+    }
+
+    /// Whether a structure of the library is a resource, which only the host can create. A pointer is not one: it may be null.
+    fn is_resource(self, id: StructId) -> bool {
+        self.program.structs[id].magic.is_some_and(|magic| magic != *"ptr")
     }
 }

@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 /// How often a function may repeat deferred statements at exits other than the ends of their blocks.
 const MOST_REPEATED: usize = 10_000;
+/// How many expressions these repetitions may have together. One statement may be as large as a function.
+const MOST_EXPRESSIONS: usize = 100_000;
 
 /// A statement that waits for the end of its block.
 pub(crate) struct Deferred {
@@ -33,10 +35,22 @@ pub(crate) struct Deferred {
 #[derive(Default)]
 pub(crate) struct Repeats {
     count: usize,
+    expressions: usize,
     /// Whether an exit is doing so now. What it repeats has been checked before, so nothing is reported meanwhile.
     open: bool,
     /// Whether it is known that there are too many.
     reported: bool,
+}
+
+impl Repeats {
+    /// An expression is checked.
+    pub(crate) fn note_expression(&mut self) {
+        self.expressions += usize::from(self.open);
+    }
+
+    fn are_too_many(&self) -> bool {
+        self.count > MOST_REPEATED || self.expressions > MOST_EXPRESSIONS
+    }
 }
 
 impl BodyCx<'_> {
@@ -59,7 +73,7 @@ impl BodyCx<'_> {
         {
             // Within what an exit repeats, this is one more repetition.
             self.repeats.count += usize::from(self.repeats.open);
-            if !self.repeats.open || self.repeats.count <= MOST_REPEATED {
+            if !self.repeats.open || !self.repeats.are_too_many() {
                 self.emit_deferred(&deferred, out);
             }
         }
@@ -93,13 +107,14 @@ impl BodyCx<'_> {
     fn leave_blocks(&mut self, from: usize, out: &mut Block) {
         let inside = std::mem::replace(&mut self.repeats.open, true);
         self.repeats.count += self.defers.len() - from;
-        if self.repeats.count <= MOST_REPEATED {
-            let waiting = std::mem::take(&mut self.defers);
-            for deferred in waiting[from..].iter().rev() {
-                self.quietly(|cx| cx.emit_deferred(deferred, out));
+        let waiting = std::mem::take(&mut self.defers);
+        for deferred in waiting[from..].iter().rev() {
+            if self.repeats.are_too_many() {
+                break;
             }
-            self.defers = waiting;
+            self.quietly(|cx| cx.emit_deferred(deferred, out));
         }
+        self.defers = waiting;
         self.repeats.open = inside;
         if !inside {
             self.report_repeats();
@@ -108,11 +123,14 @@ impl BodyCx<'_> {
 
     fn report_repeats(&mut self) {
         let Some(span) = self.defers.last().map(|deferred| deferred.stmt.span) else { return };
-        if self.repeats.count <= MOST_REPEATED || std::mem::replace(&mut self.repeats.reported, true) {
+        if !self.repeats.are_too_many() || std::mem::replace(&mut self.repeats.reported, true) {
             return;
         }
-        let message =
-            format!("the exits of this function repeat more than {MOST_REPEATED} deferred statements");
+        let what = match self.repeats.count > MOST_REPEATED {
+            true => format!("{MOST_REPEATED} deferred statements"),
+            false => format!("{MOST_EXPRESSIONS} expressions in deferred statements"),
+        };
+        let message = format!("the exits of this function repeat more than {what}");
         self.report(
             Diagnostic::new(codes::DEFERRED_TOO_OFTEN, span, message)
                 .help("leave the block at fewer places, or defer one call of a function"),

@@ -12,11 +12,14 @@
 //! Missing values are zero or the field's initializer. The fields of a base come before those of the structure, and are
 //! always initialized as wholes.
 
+mod defaults;
+
 use crate::bodies::body::BodyCx;
 use crate::bodies::convert::Cost;
 use crate::bodies::overload::Argument;
 use crate::codes;
-use crate::hir::{Const, Expr, ExprKind, StructId, Ty, TyKind};
+use crate::facts::{Facts, Rules};
+use crate::hir::{Expr, ExprKind, StructId, Ty, TyKind};
 use crate::names::access::Access;
 use crate::tables::Item;
 use crate::types::leaves::MOST_FIELDS;
@@ -33,18 +36,20 @@ const MOST_LISTED: usize = 1 << 20;
 impl BodyCx<'_> {
     /// `{items}` as a value of a type.
     pub(crate) fn list_as(&mut self, items: &[ast::Expr], ty: Ty, span: Span) -> Expr {
-        if self.cx.is_error(ty) {
+        if self.cx.program.types.is_error(ty) {
             return self.error(span);
         }
         let args = self.arguments(items);
-        if let (Some(content), false) = (self.cx.optional_content(ty), args.is_empty()) {
+        if let (Some(content), false) = (self.cx.facts().optional_content(ty), args.is_empty()) {
             return self.present(ty, content, args, span);
         }
         if let Some(call) = self.list_by_extension(ty, &args, span) {
             return call;
         }
         match self.kind(ty) {
-            TyKind::Struct(id, _) if self.suppresses_memberwise(id) => self.construct(ty, args, span),
+            TyKind::Struct(id, _) if self.cx.facts().suppresses_memberwise(id) => {
+                self.construct(ty, args, span)
+            }
             TyKind::Struct(..) if args.is_empty() => self.construct(ty, args, span),
             TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
                 self.construct(ty, args, span)
@@ -71,7 +76,7 @@ impl BodyCx<'_> {
     /// A list as the arguments of a constructor in an extension, for a structure that declares no constructor itself.
     fn list_by_extension(&mut self, ty: Ty, args: &[Argument], span: Span) -> Option<Expr> {
         let TyKind::Struct(id, _) = self.kind(ty) else { return None };
-        if args.is_empty() || self.suppresses_memberwise(id) {
+        if args.is_empty() || self.cx.facts().suppresses_memberwise(id) {
             return None;
         }
         let scope = self.scope;
@@ -101,16 +106,8 @@ impl BodyCx<'_> {
             Some(Argument::List(inner, at)) => self.list_as(&inner, content, at),
             None => self.zero(content, span),
         };
-        self.no_more(ty, &items);
-        self.cx.present(value, ty)
-    }
-
-    /// Reports the elements of a list that its type does not take.
-    fn no_more(&mut self, ty: Ty, items: &Items) {
-        if let Some(extra) = items.front() {
-            let message = format!("too many values for `{}`", self.show(ty));
-            self.report(Diagnostic::new(codes::BAD_LIST, extra.span(), message));
-        }
+        self.cx.rules().no_more(ty, &items);
+        self.cx.program.present(value, ty)
     }
 
     /// The types a list of so many elements gives values to, if it gives each of them as a whole.
@@ -196,7 +193,9 @@ impl BodyCx<'_> {
     fn is_whole(&mut self, ty: Ty, args: &[Argument]) -> bool {
         let Some(parts) = self.wholes(ty, args.len()) else { return false };
         args.iter().zip(parts).all(|(arg, part)| match arg {
-            Argument::Value(value) => self.cx.is_error(value.ty) || self.cx.cost(value, part).is_some(),
+            Argument::Value(value) => {
+                self.cx.program.types.is_error(value.ty) || self.cx.cost(value, part).is_some()
+            }
             Argument::List(..) => part != ty,
         })
     }
@@ -247,7 +246,7 @@ impl BodyCx<'_> {
         let items = self.cx.program.types.list(list).to_vec();
         // What is not a variable would be evaluated once for each element.
         let place = matches!(tuple.kind, ExprKind::Local(_) | ExprKind::Field(..) | ExprKind::Global(..));
-        if !place || items.iter().any(|item| self.cx.is_pack_arg(*item)) {
+        if !place || items.iter().any(|item| self.cx.program.is_pack_arg(*item)) {
             return None;
         }
         let span = value.span;
@@ -270,13 +269,13 @@ impl BodyCx<'_> {
                     break;
                 }
             }
-            let count = self.cx.int_val(elements.len() as i64);
+            let count = self.cx.program.types.int_val(elements.len() as i64);
             let ty = self.ty(TyKind::Array(element, count));
             Expr::new(ExprKind::Construct(elements), ty, span)
         } else {
             self.fill(ty, &mut items, span)
         };
-        self.no_more(value.ty, &items);
+        self.cx.rules().no_more(value.ty, &items);
         value
     }
 
@@ -299,7 +298,7 @@ impl BodyCx<'_> {
             TyKind::Tuple(args) => {
                 Some(self.cx.program.types.list(args).iter().filter_map(|arg| arg.ty()).collect())
             }
-            TyKind::Struct(id, args) if self.has_fields(id, ty) => {
+            TyKind::Struct(id, args) if self.cx.facts().has_fields(id, ty) => {
                 return self.fill_struct(ty, id, args, items, span);
             }
             _ => {
@@ -399,19 +398,15 @@ impl BodyCx<'_> {
         Expr::new(ExprKind::Construct(parts), ty, span)
     }
 
-    /// Whether a structure has fields that a list fills. Pointers, resources and optional values have none.
-    fn has_fields(&mut self, id: StructId, ty: Ty) -> bool {
-        self.cx.program.structs[id].magic.is_none() && self.cx.optional_content(ty).is_none()
-    }
-
     /// Whether a list has an element for a field: the field is visible here, and wherever its structure is.
     fn can_fill(&mut self, id: StructId, number: usize) -> bool {
         let info = &self.cx.tables.structs[id];
         let inherited = self.cx.program.structs[id].fields.len() - info.fields.len();
         let Some(own) = number.checked_sub(inherited) else { return true };
-        let access = self.cx.item_access(info.scope, Item::Field(own as u32));
+        let access = self.cx.tables.scopes.item_access(info.scope, Item::Field(own as u32));
         let around = self.cx.tables.scopes[info.scope].parent();
-        let whole = around.map_or(Access::Public, |around| self.cx.item_access(around, Item::Struct(id)));
+        let whole = around
+            .map_or(Access::Public, |around| self.cx.tables.scopes.item_access(around, Item::Struct(id)));
         let scope = self.scope;
         !access.is_less_than(whole) && self.cx.can_see(access, scope)
     }
@@ -429,10 +424,12 @@ impl BodyCx<'_> {
                 let is_scalar = matches!(self.kind(value.ty), TyKind::Scalar(_) | TyKind::Enum(_));
                 let has_parts = match self.kind(ty) {
                     TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) | TyKind::Tuple(_) => true,
-                    TyKind::Struct(id, _) => !self.suppresses_memberwise(id) && self.has_fields(id, ty),
+                    TyKind::Struct(id, _) => {
+                        !self.cx.facts().suppresses_memberwise(id) && self.cx.facts().has_fields(id, ty)
+                    }
                     _ => false,
                 };
-                let whole = self.cx.is_error(value.ty) || self.cx.cost(&value, ty).is_some();
+                let whole = self.cx.program.types.is_error(value.ty) || self.cx.cost(&value, ty).is_some();
                 if !has_parts || (whole && !is_scalar) {
                     items.pop_front();
                     return self.coerce(value, ty);
@@ -441,88 +438,21 @@ impl BodyCx<'_> {
             }
         }
     }
+}
 
-    /// What `{}` makes of a type. Elements of an array are what `{}` makes of them, save that their constructors do not run.
-    pub(crate) fn default_value(&mut self, ty: Ty, span: Span) -> Expr {
-        match self.kind(ty) {
-            TyKind::Struct(..) => self.construct(ty, vec![], span),
-            TyKind::Array(element, _) => {
-                let element = match self.kind(element) {
-                    TyKind::Struct(id, args) if self.suppresses_memberwise(id) => {
-                        self.fill_struct(element, id, args, &mut Items::new(), span)
-                    }
-                    _ => self.default_value(element, span),
-                };
-                match is_zero(&element) {
-                    true => self.zero(ty, span),
-                    false => Expr::new(ExprKind::Splat(element.into()), ty, span),
-                }
-            }
-            _ => self.zero(ty, span),
+impl Rules<'_> {
+    /// Reports the elements of a list that its type does not take.
+    fn no_more(&mut self, ty: Ty, items: &Items) {
+        if let Some(extra) = items.front() {
+            let message = format!("too many values for `{}`", self.show(ty));
+            self.diagnostics.push(Diagnostic::new(codes::BAD_LIST, extra.span(), message));
         }
-    }
-
-    /// The initializer of a field, or zero.
-    fn field_default(&mut self, ty: Ty, id: StructId, number: usize, field: Ty, span: Span) -> Expr {
-        match self.field_initializer(ty, id, number, span) {
-            Some(value) => value,
-            None => self.default_value(field, span),
-        }
-    }
-
-    /// The initializer written at a field, for a structure with these arguments.
-    fn field_initializer(&mut self, ty: Ty, id: StructId, number: usize, span: Span) -> Option<Expr> {
-        let offset = self.cx.program.structs[id].fields.len() - self.cx.tables.structs[id].fields.len();
-        let decl = self.cx.tables.structs[id].fields.get(number.checked_sub(offset)?)?.0.clone();
-        let init = decl.init.as_ref()?;
-        let declared = self.cx.program.structs[id].fields[number].ty;
-        let (scope, generics) = (self.cx.tables.structs[id].scope, self.cx.tables.structs[id].generics);
-        let value = self.foreign(init, declared, scope, generics);
-        let params = self.cx.tables.generics[generics].params.clone();
-        let (_, args) = self.cx.struct_of(ty)?;
-        let mut value = self.cx.replace_expr(value, &params, args);
-        value.span = span;
-        Some(value)
-    }
-
-    /// A new value of a structure before its constructor runs: the base is made by its constructor without arguments, and fields
-    /// have their initializers. `None` if neither applies.
-    pub(crate) fn initialized_fields(&mut self, ty: Ty, id: StructId, span: Span) -> Option<Expr> {
-        let (_, args) = self.cx.struct_of(ty)?;
-        let types = self.cx.fields_under(id, args);
-        let has_base = self.has_base(id);
-        let mut parts = vec![];
-        for (number, field) in types.iter().enumerate() {
-            parts.push(match has_base && number == 0 {
-                true => self.initialized_base(*field, span),
-                false => self.field_initializer(ty, id, number, span),
-            });
-        }
-        if parts.iter().all(Option::is_none) {
-            return None;
-        }
-        let undef = |(part, ty): (Option<Expr>, Ty)| part.unwrap_or(Expr::new(ExprKind::Undef, ty, span));
-        let parts = parts.into_iter().zip(types).map(undef).collect();
-        Some(Expr::new(ExprKind::Construct(parts), ty, span))
-    }
-
-    /// The base of a structure before the structure's constructor runs.
-    fn initialized_base(&mut self, base: Ty, span: Span) -> Option<Expr> {
-        if self.has_default_constructor(base) {
-            return Some(self.construct(base, vec![], span));
-        }
-        let TyKind::Struct(id, _) = self.kind(base) else { return None };
-        self.initialized_fields(base, id, span)
     }
 }
 
-/// Whether a value is known to be all zero.
-fn is_zero(value: &Expr) -> bool {
-    match &value.kind {
-        ExprKind::Zero | ExprKind::Error => true,
-        ExprKind::Const(Const::Int(0) | Const::Bool(false)) => true,
-        ExprKind::Const(Const::Float(number)) => number.to_bits() == 0,
-        ExprKind::Construct(parts) => parts.iter().all(is_zero),
-        _ => false,
+impl Facts<'_> {
+    /// Whether a structure has fields that a list fills. Pointers, resources and optional values have none.
+    fn has_fields(self, id: StructId, ty: Ty) -> bool {
+        self.program.structs[id].magic.is_none() && self.optional_content(ty).is_none()
     }
 }

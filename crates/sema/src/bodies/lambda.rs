@@ -28,12 +28,14 @@ use crate::bodies::overload::Callee;
 use crate::codes;
 use crate::declarations::attrs;
 use crate::declarations::parameters::hands_back;
+use crate::facts::Facts;
 use crate::hir::{
     Arg, Args, Expr, ExprKind, FuncId, InterfaceId, InterfaceRef, LocalId, StmtKind, StructId, Ty, TyKind,
     each_expr,
 };
+use crate::names::Names;
 use crate::names::access::ModuleId;
-use crate::tables::{AliasInfo, Item, Progress, ScopeId};
+use crate::tables::{AliasInfo, Item, Progress, ScopeId, Tables};
 use cotangent_base::{Diagnostic, Entity, Map, Span, Symbol};
 use cotangent_syntax::ast;
 use std::sync::Arc;
@@ -133,7 +135,7 @@ impl BodyCx<'_> {
     ) -> Ty {
         let id = self.lambda_struct(written, lambda, result, captured, span);
         let generics = self.cx.tables.structs[id].generics;
-        let args = self.cx.identity(generics);
+        let args = self.cx.names().identity(generics);
         let ty = self.cx.struct_ty(id, args);
         self.cx.ensure_struct(id);
         let scope = self.cx.tables.structs[id].scope;
@@ -230,7 +232,11 @@ impl BodyCx<'_> {
         let ty = value.as_ref().map_or(void, |v| v.ty);
         match self.result {
             None => self.result = Some(ty),
-            Some(first) if first != ty && !self.cx.is_error(ty) && !self.cx.is_error(first) => {
+            Some(first)
+                if first != ty
+                    && !self.cx.program.types.is_error(ty)
+                    && !self.cx.program.types.is_error(first) =>
+            {
                 let (first, ty) = (self.show(first), self.show(ty));
                 let message = format!("this lambda returned `{first}` before, but returns `{ty}` here");
                 let at = value.as_ref().map_or(span, |v| v.span);
@@ -260,7 +266,7 @@ impl BodyCx<'_> {
         for (number, local) in captured.iter().enumerate() {
             let variable = &self.locals[*local];
             let name = if self.this == Some(*local) { Symbol::new(OBJECT) } else { variable.name };
-            let ty = self.cx.name_type(&format!("({number})"), variable.ty, scope, span);
+            let ty = self.cx.tables.name_type(&format!("({number})"), variable.ty, scope, span);
             let var = ast::VarDecl {
                 name: ident(name, variable.span),
                 ty: Some(ty),
@@ -271,7 +277,7 @@ impl BodyCx<'_> {
             };
             members.push(decl(ast::DeclKind::Var(var.into()), vec![], span));
         }
-        let result_name = self.cx.name_type(RESULT, result, scope, span);
+        let result_name = self.cx.tables.name_type(RESULT, result, scope, span);
         let mut attributes = vec![];
         if self.differentiable {
             attributes.push(ast::Attribute {
@@ -307,7 +313,7 @@ impl BodyCx<'_> {
         };
         let id = self.cx.tables.structs.next_key();
         self.cx.tables.lambdas.structs.insert(id, (written, lambda.clone()));
-        self.cx.collect_local(decl(ast::DeclKind::Struct(structure.into()), vec![], span), scope);
+        self.cx.collector().collect_local(decl(ast::DeclKind::Struct(structure.into()), vec![], span), scope);
         id
     }
 
@@ -321,14 +327,15 @@ impl BodyCx<'_> {
         let types: Vec<Ty> =
             std::iter::once(result).chain(params.iter().map(|p| self.param_type(p))).collect();
         let family = if self.differentiable { "IDifferentiableFunc" } else { "IFunc" };
-        let func = self.cx.function_interface(family, &types);
+        let func = self.cx.names().function_interface(family, &types);
         let differentiable = self.cx.program.lang.differentiable.filter(|_| self.differentiable);
         let differentiable = differentiable.map(|interface| {
             let args = self.cx.program.types.args(&[]);
             self.ty(TyKind::Interface(interface, args))
         });
         let all = func.into_iter().chain(differentiable).enumerate();
-        all.map(|(number, ty)| self.cx.name_type(&format!("(base {number})"), ty, scope, span)).collect()
+        all.map(|(number, ty)| self.cx.tables.name_type(&format!("(base {number})"), ty, scope, span))
+            .collect()
     }
 
     /// A function where a value is wanted: an object that calls it. Not for overloaded and generic functions and methods, which
@@ -349,7 +356,7 @@ impl BodyCx<'_> {
         for (number, param) in signature.params.iter().enumerate() {
             let name = Symbol::new(&format!("({number} of {})", callee.name));
             let ty = self.cx.replace(param.ty, &generics, instance);
-            let ty = self.cx.name_type(name.as_str(), ty, scope, span);
+            let ty = self.cx.tables.name_type(name.as_str(), ty, scope, span);
             args.push(ast::Expr { kind: ast::ExprKind::Name(name), span });
             params.push(ast::Param {
                 attributes: vec![],
@@ -405,7 +412,7 @@ impl BodyCx<'_> {
     }
 }
 
-impl crate::Checked {
+impl Tables {
     /// An expression that denotes a type that is already known, by an alias in `scope`.
     fn name_type(&mut self, name: &str, ty: Ty, scope: ScopeId, span: Span) -> ast::Expr {
         let name = Symbol::new(name);
@@ -416,33 +423,37 @@ impl crate::Checked {
             bases: vec![],
             ty: Some(expr.clone()),
         };
-        let alias = self.tables.aliases.push(AliasInfo {
+        let alias = self.aliases.push(AliasInfo {
             decl: Arc::new(decl),
             scope,
-            generics: self.tables.scopes[scope].generics(),
+            generics: self.scopes[scope].generics(),
             resolved: Progress::Done,
             ty: Some(ty),
         });
-        self.tables.scopes[scope].set(name, Item::Alias(alias));
+        self.scopes[scope].set(name, Item::Alias(alias));
         expr
     }
+}
 
+impl Names<'_> {
     /// `IFunc<R, A, ..>`, or another interface of functions, for the types of a result and of parameters. There is none if
     /// there are too many parameters.
     pub(crate) fn function_interface(&mut self, family: &str, types: &[Ty]) -> Option<Ty> {
         let core = self.tables.lang.scope()?;
         let item = *self.tables.scopes[core].items(Symbol::new(family)).first()?;
         let Item::Interface(first) = item else { return None };
-        let interface = self.of_arity(first, types.len());
+        let interface = self.facts().of_arity(first, types.len());
         let wanted = self.tables.generics[self.tables.interfaces[interface].generics].params.len() - 1;
         let args: Vec<Arg> = types.iter().map(|ty| Arg::Ty(*ty)).collect();
         let args = self.program.types.args(&args);
         (wanted == types.len()).then(|| self.program.types.ty(TyKind::Interface(interface, args)))
     }
+}
 
+impl Facts<'_> {
     /// Among the interfaces of the library that share a name, as those of functions do, the one that takes so many arguments;
     /// otherwise the given one.
-    pub(crate) fn of_arity(&self, interface: InterfaceId, count: usize) -> InterfaceId {
+    pub(crate) fn of_arity(self, interface: InterfaceId, count: usize) -> InterfaceId {
         let info = &self.tables.interfaces[interface];
         let around = self.tables.scopes[info.scope].parent().map(|scope| &self.tables.scopes[scope]);
         let Some(around) = around.filter(|scope| scope.is_library()) else { return interface };

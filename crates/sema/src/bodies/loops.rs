@@ -98,7 +98,7 @@ impl BodyCx<'_> {
     fn loop_attrs(&mut self, attributes: &[ast::Attribute]) -> LoopAttrs {
         let scope = self.scope;
         self.cx.warn_unknown_attributes(attributes, scope);
-        self.cx.check_placement(attributes, attribute_rules::LOOP);
+        self.cx.rules().check_placement(attributes, attribute_rules::LOOP);
         let max_iters = attrs::find(attributes, "MaxIters").and_then(|a| self.max_iters(a));
         let unroll = if attrs::has(attributes, "ForceUnroll") {
             Unroll::Force

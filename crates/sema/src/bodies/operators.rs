@@ -8,9 +8,10 @@
 mod declared;
 mod enums;
 
+use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
-use crate::hir::{Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, Ty, TyKind, UnaryOp, Val};
+use crate::hir::{Arg, Call, Const, Dir, Expr, ExprKind, FuncRef, Ty, TyKind, Types, UnaryOp, Val};
 use crate::tables::Item;
 use crate::types::show::binary_text;
 use cotangent_base::{Diagnostic, Scalar, Span};
@@ -22,6 +23,17 @@ enum Shape {
     Scalar,
     Vector(Val),
     Matrix(Val, Val),
+}
+
+impl Shape {
+    /// The shape of an operation on two operands.
+    fn join(self, other: Shape) -> Option<Shape> {
+        match (self, other) {
+            (a, b) if a == b => Some(a),
+            (Shape::Scalar, other) | (other, Shape::Scalar) => Some(other),
+            _ => None,
+        }
+    }
 }
 
 /// A built-in number: element type and shape.
@@ -74,8 +86,8 @@ pub(crate) fn join_scalars(a: Scalar, b: Scalar) -> Scalar {
     }
 }
 
-impl BodyCx<'_> {
-    fn number(&self, ty: Ty) -> Option<Number> {
+impl Types {
+    fn numeric(&self, ty: Ty) -> Option<Number> {
         let (element, shape) = match self.kind(ty) {
             TyKind::Scalar(_) => (ty, Shape::Scalar),
             TyKind::Vector(t, n) => (t, Shape::Vector(n)),
@@ -93,40 +105,6 @@ impl BodyCx<'_> {
         }
     }
 
-    fn join_shapes(&self, a: Shape, b: Shape) -> Option<Shape> {
-        match (a, b) {
-            (a, b) if a == b => Some(a),
-            (Shape::Scalar, other) | (other, Shape::Scalar) => Some(other),
-            _ => None,
-        }
-    }
-
-    /// The type two types meet in: for branches of `?:` and for inference.
-    pub(crate) fn join_types(&mut self, a: Ty, b: Ty) -> Option<Ty> {
-        if a == b || self.cx.is_error(b) {
-            return Some(a);
-        }
-        if self.cx.is_error(a) {
-            return Some(b);
-        }
-        let (Some(x), Some(y)) = (self.number(a), self.number(b)) else {
-            if let (Some(x), None) = (self.number(a), self.number(b)) {
-                return (x.element == b).then_some(a);
-            }
-            if let (None, Some(y)) = (self.number(a), self.number(b)) {
-                return (y.element == a).then_some(b);
-            }
-            return match (self.cx.type_cost(a, b), self.cx.type_cost(b, a)) {
-                (Some(_), None) => Some(b),
-                (None, Some(_)) => Some(a),
-                _ => None,
-            };
-        };
-        let shape = self.join_shapes(x.shape, y.shape)?;
-        let element = self.join_elements(x.element, y.element)?;
-        Some(self.shaped(element, shape))
-    }
-
     fn join_elements(&mut self, a: Ty, b: Ty) -> Option<Ty> {
         match (self.kind(a), self.kind(b)) {
             (TyKind::Scalar(x), TyKind::Scalar(y)) => Some(self.scalar(join_scalars(x, y))),
@@ -134,6 +112,16 @@ impl BodyCx<'_> {
         }
     }
 
+    fn shift_amount(&mut self, element: Ty) -> Option<Ty> {
+        match self.kind(element) {
+            TyKind::Scalar(Scalar::Bool) => Some(self.scalar(Scalar::I32)),
+            TyKind::Scalar(s) if s.is_float() => None,
+            _ => Some(element),
+        }
+    }
+}
+
+impl BodyCx<'_> {
     /// `a op b`.
     pub(crate) fn binary(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         if op == BinaryOp::Comma {
@@ -141,14 +129,14 @@ impl BodyCx<'_> {
             let ty = self.cx.not_pack(b.ty, b.span, "an operand of `,`");
             return Expr::new(ExprKind::Sequence(a.into(), b.into()), ty, span);
         }
-        if self.cx.is_error(a.ty) || self.cx.is_error(b.ty) {
+        if self.cx.program.types.is_error(a.ty) || self.cx.program.types.is_error(b.ty) {
             return self.error(span);
         }
         if let Some(result) = self.compare_with_none(op, &a, &b, span) {
             return result;
         }
         if a.ty == b.ty
-            && self.cx.is_handle(a.ty)
+            && self.cx.program.is_handle(a.ty)
             && let Some(call) = self.declared_operator(binary_text(op), &[a.clone(), b.clone()], span)
         {
             return call;
@@ -161,7 +149,7 @@ impl BodyCx<'_> {
             return result;
         }
         let (a, b) = (self.enum_value(a), self.enum_value(b));
-        match (self.number(a.ty), self.number(b.ty)) {
+        match (self.cx.program.types.numeric(a.ty), self.cx.program.types.numeric(b.ty)) {
             (Some(x), Some(y)) => self.number_operation(op, (a, x), (b, y), span),
             // A generic scalar meets a vector of it.
             (Some(x), None) if x.element == b.ty => {
@@ -178,8 +166,8 @@ impl BodyCx<'_> {
 
     /// What a constant buffer holds, where a number is wanted.
     fn unwrap_block(&mut self, expr: Expr) -> Expr {
-        match self.cx.block_content(expr.ty) {
-            Some(content) => self.cx.block_value(expr, content),
+        match self.cx.program.block_content(expr.ty) {
+            Some(content) => self.cx.program.block_value(expr, content),
             None => expr,
         }
     }
@@ -191,7 +179,7 @@ impl BodyCx<'_> {
         (b, y): (Expr, Number),
         span: Span,
     ) -> Expr {
-        let Some(shape) = self.join_shapes(x.shape, y.shape) else {
+        let Some(shape) = x.shape.join(y.shape) else {
             if let Some(call) = self.declared_operator(binary_text(op), &[a.clone(), b.clone()], span) {
                 return call;
             }
@@ -209,18 +197,24 @@ impl BodyCx<'_> {
         let element = match family {
             Family::Logic => Some(bool_ty),
             Family::Shift => Some(x.element),
-            Family::Arithmetic | Family::Bits | Family::Compare => self.join_elements(x.element, y.element),
+            Family::Arithmetic | Family::Bits | Family::Compare => {
+                self.cx.program.types.join_elements(x.element, y.element)
+            }
         };
         let Some(element) = element else {
             return self.no_operator(binary_text(op), &[&a, &b], span, Some("the element types differ"));
         };
         let Some(element) = self.admissible(op, family, element) else {
-            return self.no_operator(binary_text(op), &[&a, &b], span, Some("it needs integers"));
+            let why = match op {
+                BinaryOp::BitXor => "it needs integers; powers are written `pow(x, y)`",
+                _ => "it needs integers",
+            };
+            return self.no_operator(binary_text(op), &[&a, &b], span, Some(why));
         };
-        let operand = self.shaped(element, shape);
+        let operand = self.cx.program.types.shaped(element, shape);
         let right = match family {
-            Family::Shift => match self.shift_amount(y.element) {
-                Some(amount) => self.shaped(amount, shape),
+            Family::Shift => match self.cx.program.types.shift_amount(y.element) {
+                Some(amount) => self.cx.program.types.shaped(amount, shape),
                 None => return self.no_operator(binary_text(op), &[&a, &b], span, Some("it needs integers")),
             },
             _ => operand,
@@ -231,7 +225,7 @@ impl BodyCx<'_> {
             return self.error(span);
         }
         let ty = match family {
-            Family::Compare | Family::Logic => self.shaped(bool_ty, shape),
+            Family::Compare | Family::Logic => self.cx.program.types.shaped(bool_ty, shape),
             Family::Arithmetic | Family::Bits | Family::Shift => operand,
         };
         let remainder = if op == BinaryOp::Rem { self.float_remainder(a.ty) } else { None };
@@ -282,17 +276,9 @@ impl BodyCx<'_> {
         }
     }
 
-    fn shift_amount(&mut self, element: Ty) -> Option<Ty> {
-        match self.kind(element) {
-            TyKind::Scalar(Scalar::Bool) => Some(self.scalar(Scalar::I32)),
-            TyKind::Scalar(s) if s.is_float() => None,
-            _ => Some(element),
-        }
-    }
-
     /// `-x`, `!x`, `~x`, `+x`.
     pub(crate) fn unary(&mut self, op: Option<UnaryOp>, operand: Expr, span: Span) -> Expr {
-        if self.cx.is_error(operand.ty) {
+        if self.cx.program.types.is_error(operand.ty) {
             return self.error(span);
         }
         let operand = self.unwrap_block(operand);
@@ -307,7 +293,7 @@ impl BodyCx<'_> {
         }
         let enum_ty = matches!(self.kind(operand.ty), TyKind::Enum(_)).then_some(operand.ty);
         let operand = self.enum_value(operand);
-        let Some(number) = self.number(operand.ty) else {
+        let Some(number) = self.cx.program.types.numeric(operand.ty) else {
             return self.user_unary(op, text, operand, span);
         };
         let scalar = match self.kind(number.element) {
@@ -323,7 +309,7 @@ impl BodyCx<'_> {
         let result = match op {
             Some(UnaryOp::Neg) | None => {
                 let operand = if scalar == Some(Scalar::Bool) {
-                    let ty = self.shaped(int, number.shape);
+                    let ty = self.cx.program.types.shaped(int, number.shape);
                     self.cx.converted(operand, ty)
                 } else {
                     operand
@@ -342,7 +328,7 @@ impl BodyCx<'_> {
             }
             Some(UnaryOp::Not) => {
                 let ty = operand.ty;
-                let truth = self.shaped(bool_ty, number.shape);
+                let truth = self.cx.program.types.shaped(bool_ty, number.shape);
                 let truth = self.cx.converted(operand, truth);
                 let result = build(UnaryOp::Not, truth);
                 // Of an integer the result is an integer, 0 or 1; of all else a truth value.
@@ -357,26 +343,30 @@ impl BodyCx<'_> {
 
     /// `c ? a : b`. A declared `operator?:` replaces it if `c` is not a number; it receives both sides.
     pub(crate) fn ternary(&mut self, cond: Expr, a: Expr, b: Expr, span: Span) -> Expr {
-        if self.number(cond.ty).is_none()
+        if self.cx.program.types.numeric(cond.ty).is_none()
             && let Some(call) = self.declared_operator("?:", &[cond.clone(), a.clone(), b.clone()], span)
         {
             return call;
         }
-        let Some(ty) = self.join_types(a.ty, b.ty) else {
+        let Some(ty) = self.cx.join_types(a.ty, b.ty) else {
             let message = format!("`{}` and `{}` have no type in common", self.show(a.ty), self.show(b.ty));
             self.report(Diagnostic::new(codes::MISMATCH, span, message));
             return self.error(span);
         };
         let bool_ty = self.scalar(Scalar::Bool);
-        match self.number(cond.ty) {
+        match self.cx.program.types.numeric(cond.ty) {
             Some(Number { shape, .. }) if shape != Shape::Scalar => {
-                let wanted =
-                    self.number(ty).and_then(|n| self.join_shapes(n.shape, shape).map(|s| (n.element, s)));
+                let wanted = self
+                    .cx
+                    .program
+                    .types
+                    .numeric(ty)
+                    .and_then(|n| n.shape.join(shape).map(|s| (n.element, s)));
                 let Some((element, joined)) = wanted.filter(|(_, joined)| *joined == shape) else {
                     return self.no_operator("?:", &[&cond, &a, &b], span, Some("the shapes differ"));
                 };
-                let ty = self.shaped(element, joined);
-                let truth = self.shaped(bool_ty, shape);
+                let ty = self.cx.program.types.shaped(element, joined);
+                let truth = self.cx.program.types.shaped(bool_ty, shape);
                 let cond = self.cx.converted(cond, truth);
                 let (a, b) = (self.coerce(a, ty), self.coerce(b, ty));
                 Expr::new(ExprKind::Select(cond.into(), a.into(), b.into()), ty, span)
@@ -387,6 +377,34 @@ impl BodyCx<'_> {
                 Expr::new(ExprKind::Cond(cond.into(), a.into(), b.into()), ty, span)
             }
         }
+    }
+}
+
+impl Checked {
+    /// The type two types meet in: for branches of `?:` and for inference.
+    pub(crate) fn join_types(&mut self, a: Ty, b: Ty) -> Option<Ty> {
+        if a == b || self.program.types.is_error(b) {
+            return Some(a);
+        }
+        if self.program.types.is_error(a) {
+            return Some(b);
+        }
+        let (Some(x), Some(y)) = (self.program.types.numeric(a), self.program.types.numeric(b)) else {
+            if let (Some(x), None) = (self.program.types.numeric(a), self.program.types.numeric(b)) {
+                return (x.element == b).then_some(a);
+            }
+            if let (None, Some(y)) = (self.program.types.numeric(a), self.program.types.numeric(b)) {
+                return (y.element == a).then_some(b);
+            }
+            return match (self.type_cost(a, b), self.type_cost(b, a)) {
+                (Some(_), None) => Some(b),
+                (None, Some(_)) => Some(a),
+                _ => None,
+            };
+        };
+        let shape = x.shape.join(y.shape)?;
+        let element = self.program.types.join_elements(x.element, y.element)?;
+        Some(self.program.types.shaped(element, shape))
     }
 }
 

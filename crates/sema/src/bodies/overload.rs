@@ -14,116 +14,24 @@
 //! Any remaining tie is ambiguous. A call of a derivative works in the same way, with the derived [`Signature`] of each
 //! candidate.
 
+mod callee;
+
+pub(crate) use callee::{Argument, Callee, Candidate, Fit};
+
 use crate::bodies::body::BodyCx;
 use crate::bodies::convert::{Cost, PLACE, TO_BASE};
 use crate::bodies::overload_errors::Misfit;
 use crate::derive::{SigParam, Signature};
+use crate::facts::Facts;
 use crate::generics::arguments::Share;
-use crate::hir::{Arg, Args, DiffMode, Dir, Expr, FuncId, FuncKind, FuncRef, GenericParamId, Ty, TyKind};
-use crate::names::lookup::{Added, Found};
-use crate::tables::Item;
-use cotangent_base::{Span, Symbol};
+use crate::hir::{
+    Arg, Args, Dir, Expr, FuncId, FuncKind, FuncRef, GenericParamId, Program, Ty, TyKind, Types,
+};
+use cotangent_base::Span;
 use cotangent_syntax::ast;
 
 /// The cost of passing arguments for a pack, so that a function with as many parameters is preferred.
 const PACK: Cost = 500;
-
-/// An argument of a call: a value, or an initializer list that waits for the type of its parameter.
-#[derive(Clone)]
-pub(crate) enum Argument {
-    /// A checked value.
-    Value(Expr),
-    /// `{ .. }`.
-    List(Vec<ast::Expr>, Span),
-}
-
-impl Argument {
-    /// Where it stands.
-    pub(crate) fn span(&self) -> Span {
-        match self {
-            Argument::Value(expr) => expr.span,
-            Argument::List(_, span) => *span,
-        }
-    }
-}
-
-/// A function that a call may mean.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidate {
-    /// Which.
-    pub func: FuncId,
-    /// Arguments for the generic parameters around it.
-    pub around: Args,
-    /// How far away it is declared; see [`Found`].
-    pub depth: u32,
-    /// Which kind of extension declares it, if one does.
-    pub extension: Added,
-    /// How many base structures down from the type of `this` it is.
-    pub base: u32,
-}
-
-/// What is called: functions of one name, perhaps with an object and explicit generic arguments.
-#[derive(Clone)]
-pub(crate) struct Callee {
-    /// The name.
-    pub name: Symbol,
-    /// The functions.
-    pub candidates: Vec<Candidate>,
-    /// The object, for candidates that take `this`. Without one they are named through their type.
-    pub this: Option<Expr>,
-    /// `f<A, B>`.
-    pub explicit: Vec<ast::Expr>,
-    /// Derivatives to take, innermost first.
-    pub diff: Vec<DiffMode>,
-    /// Where it is named.
-    pub span: Span,
-    /// The name alone, if it is written.
-    pub name_span: Option<Span>,
-}
-
-impl Callee {
-    /// The functions among what was found under a name.
-    pub(crate) fn new(name: Symbol, found: &[Found], span: Span) -> Self {
-        let candidates = found.iter().filter_map(|f| match f.item {
-            Item::Func(func) => {
-                Some(Candidate { func, around: f.args, depth: f.depth, extension: f.extension, base: f.base })
-            }
-            _ => None,
-        });
-        Self {
-            name,
-            candidates: candidates.collect(),
-            this: None,
-            explicit: vec![],
-            diff: vec![],
-            span,
-            name_span: None,
-        }
-    }
-
-    /// As [`Self::new`], under a name that is written.
-    pub(crate) fn named(name: ast::Ident, found: &[Found], span: Span) -> Self {
-        Self { name_span: Some(name.span), ..Self::new(name.name, found, span) }
-    }
-
-    /// What is called, as it is written: `bwd_diff(f)`.
-    pub(crate) fn shown(&self) -> String {
-        self.diff.iter().fold(self.name.to_string(), |inner, mode| match mode {
-            DiffMode::Forward => format!("fwd_diff({inner})"),
-            DiffMode::Backward => format!("bwd_diff({inner})"),
-        })
-    }
-}
-
-/// A candidate that can be called.
-pub(crate) struct Fit {
-    pub candidate: Candidate,
-    /// All generic arguments.
-    pub args: Args,
-    /// The signature under them.
-    pub signature: Signature,
-    pub cost: Cost,
-}
 
 impl BodyCx<'_> {
     /// A call of one of some functions.
@@ -136,8 +44,8 @@ impl BodyCx<'_> {
             }
             Choice::Many(fits) => {
                 // What is wrong with an argument fits everywhere; it has been reported.
-                if !self.any_wrong(&args) {
-                    self.report_ambiguity(callee, &fits, span);
+                if !self.cx.program.any_wrong(&args) {
+                    self.cx.rules().report_ambiguity(callee, &fits, span);
                 }
                 self.error(span)
             }
@@ -186,13 +94,13 @@ impl BodyCx<'_> {
                 &with_this
             }
         };
-        let required = self.required_args(callee, candidate.func, &signature);
-        let most = self.most_args(&signature, args.len());
+        let required = self.cx.facts().required_args(callee, candidate.func, &signature);
+        let most = self.cx.program.most_args(&signature, args.len());
         if args.len() < required || args.len() > most {
             let this = usize::from(takes_this);
             return Err(Misfit::Count(required - this, most - this, args.len() - this));
         }
-        let passed = self.passed(&signature, args);
+        let passed = self.cx.program.passed(&signature, args);
         let inferred = self.infer(callee, candidate, &signature, &passed)?;
         let generics = self.cx.tables.funcs[candidate.func].generics;
         let params = self.cx.tables.generics[generics].params.clone();
@@ -205,7 +113,7 @@ impl BodyCx<'_> {
         let mut number = usize::from(!takes_this);
         for (args, param) in passed.into_iter().zip(&signature.params) {
             match args {
-                _ if self.cx.is_pack(param.ty) => {
+                _ if self.cx.program.is_pack(param.ty) => {
                     cost += self.pack_cost(args, param.ty, param.dir, number)?
                 }
                 [this] if number == 0 => self.fit_this(this, param.dir)?,
@@ -220,7 +128,7 @@ impl BodyCx<'_> {
     /// The generic arguments of a function whose derivative is called, if these are written and have a derivative of their own.
     fn special_instance(&mut self, callee: &Callee, candidate: Candidate) -> Option<Args> {
         let mode = *callee.diff.first()?;
-        if !self.cx.has_special(candidate.func, mode) {
+        if !self.cx.facts().has_special(candidate.func, mode) {
             return None;
         }
         let given = self.written_args(callee, candidate).ok()?;
@@ -279,49 +187,8 @@ impl BodyCx<'_> {
         }
     }
 
-    /// How many arguments are needed at least: trailing parameters may have defaults.
-    fn required_args(&self, callee: &Callee, func: FuncId, signature: &Signature) -> usize {
-        let all = signature.params.iter().filter(|p| !self.cx.is_pack(p.ty)).count();
-        if !callee.diff.is_empty() {
-            return all;
-        }
-        let declared = self.cx.tables.written_params(func);
-        let trailing = declared.iter().zip(&signature.params).rev().take_while(|(p, _)| p.default.is_some());
-        all - trailing.filter(|(_, param)| !self.cx.is_pack(param.ty)).count()
-    }
-
-    /// How many arguments are accepted at most, close to how many there are: several packs share evenly what is left for them.
-    fn most_args(&self, signature: &Signature, given: usize) -> usize {
-        let packs = signature.params.iter().filter(|p| self.cx.is_pack(p.ty)).count();
-        let single = signature.params.len() - packs;
-        match packs {
-            0 => single,
-            _ => single + given.saturating_sub(single) / packs * packs,
-        }
-    }
-
-    /// The arguments of each parameter: one, none if its default is wanted, or those of a pack.
-    pub(crate) fn passed<'s>(&self, signature: &Signature, args: &'s [Argument]) -> Vec<&'s [Argument]> {
-        let packs = signature.params.iter().filter(|p| self.cx.is_pack(p.ty)).count();
-        let length = args.len().saturating_sub(signature.params.len() - packs).checked_div(packs);
-        let mut rest = args;
-        let taken = |param: &SigParam| {
-            let count = if self.cx.is_pack(param.ty) { length.unwrap_or(0) } else { 1 };
-            let (taken, behind) = rest.split_at(count.min(rest.len()));
-            rest = behind;
-            taken
-        };
-        signature.params.iter().map(taken).collect()
-    }
-
-    /// The types of the elements that the arguments of a pack are passed as.
-    pub(crate) fn pack_types(&self, pack: Ty) -> Vec<Ty> {
-        let Some(items) = self.cx.elements_of(pack) else { return vec![pack] };
-        items.into_iter().filter_map(Arg::ty).collect()
-    }
-
     fn pack_cost(&mut self, args: &[Argument], pack: Ty, dir: Dir, number: usize) -> Result<Cost, Misfit> {
-        let types = self.pack_types(pack);
+        let types = self.cx.program.pack_types(pack);
         if types.len() != args.len() {
             return Err(Misfit::Count(types.len(), types.len(), args.len()));
         }
@@ -342,7 +209,7 @@ impl BodyCx<'_> {
                 return if fine && dir == Dir::In { Ok(0) } else { Err(misfit()) };
             }
         };
-        if self.cx.is_error(expr.ty) {
+        if self.cx.program.types.is_error(expr.ty) {
             return Ok(0);
         }
         let misfit = |cx: &Self| Misfit::Argument(number, format!("`{}`", cx.show(expr.ty)), ty);
@@ -357,20 +224,9 @@ impl BodyCx<'_> {
         }
         let written = |cx: &Self| Misfit::Written(number, format!("`{}`", cx.show(expr.ty)), ty);
         match self.cx.levels_to_base(expr.ty, ty) {
-            _ if self.same_width(expr.ty, ty) => Ok(PLACE),
+            _ if self.cx.program.types.same_width(expr.ty, ty) => Ok(PLACE),
             Some(levels) => Ok(TO_BASE * levels),
             None => Err(written(self)),
-        }
-    }
-
-    /// Whether two types are integers of one width and shape, so that a place of one may be written as the other; or
-    /// an array without a size stands for one with it.
-    fn same_width(&self, a: Ty, b: Ty) -> bool {
-        match (self.kind(a), self.kind(b)) {
-            (TyKind::Scalar(a), TyKind::Scalar(b)) => a.is_int() && b.is_int() && a.bits() == b.bits(),
-            (TyKind::Vector(a, m), TyKind::Vector(b, n)) => m == n && self.same_width(a, b),
-            (TyKind::Array(a, _), TyKind::UnsizedArray(b)) => a == b,
-            _ => false,
         }
     }
 
@@ -382,7 +238,10 @@ impl BodyCx<'_> {
         if a.candidate.extension != b.candidate.extension {
             return a.candidate.extension < b.candidate.extension;
         }
-        match (self.requirement_of(a.candidate.func), self.requirement_of(b.candidate.func)) {
+        match (
+            self.cx.program.requirement_of(a.candidate.func),
+            self.cx.program.requirement_of(b.candidate.func),
+        ) {
             (Some(x), Some(y)) if x != y => {
                 if self.inherits(x, y) {
                     return true;
@@ -397,7 +256,7 @@ impl BodyCx<'_> {
         if hidden(self, a) != hidden(self, b) {
             return hidden(self, a) < hidden(self, b);
         }
-        let generic = |cx: &Self, fit: &Fit| cx.own_params(fit).len();
+        let generic = |cx: &Self, fit: &Fit| cx.cx.facts().own_params(fit).len();
         if generic(self, a) != generic(self, b) {
             return generic(self, a) < generic(self, b);
         }
@@ -419,31 +278,18 @@ impl BodyCx<'_> {
         rank.and_then(|rank| self.cx.program.types.known(rank)).unwrap_or(0)
     }
 
-    fn requirement_of(&self, func: FuncId) -> Option<crate::hir::InterfaceId> {
-        match self.cx.program.funcs[func].kind {
-            FuncKind::Requirement(interface) => Some(interface),
-            FuncKind::Plain | FuncKind::Constructor => None,
-        }
-    }
-
     /// Whether interface `a` inherits `b`.
     pub(crate) fn inherits(&mut self, a: crate::hir::InterfaceId, b: crate::hir::InterfaceId) -> bool {
         let this = self.cx.program.interfaces[a].this;
         let this = self.ty(TyKind::Param(this));
-        let own = self.cx.own_interface(a);
+        let own = self.cx.names().own_interface(a);
         let all = self.cx.closure(this, vec![own]);
         a != b && all.iter().any(|i| i.interface == b)
     }
 
-    fn own_params(&self, fit: &Fit) -> Vec<GenericParamId> {
-        let generics = self.cx.tables.funcs[fit.candidate.func].generics;
-        let around = self.cx.program.types.list(fit.candidate.around).len();
-        self.cx.tables.generics[generics].params.iter().skip(around).copied().collect()
-    }
-
     /// The number of bounds of the candidate's own generic parameters.
     fn tightness(&mut self, fit: &Fit) -> usize {
-        let own = self.own_params(fit);
+        let own = self.cx.facts().own_params(fit);
         if own.is_empty() {
             return 0;
         }
@@ -456,11 +302,6 @@ impl BodyCx<'_> {
         }
         self.cx.leave(saved);
         count
-    }
-
-    /// Whether an argument has no type because of a mistake in it.
-    pub(crate) fn any_wrong(&self, args: &[Argument]) -> bool {
-        args.iter().any(|a| matches!(a, Argument::Value(e) if self.cx.is_error(e.ty)))
     }
 
     /// Generic arguments that are the same for everybody: `around`, then those written.
@@ -501,6 +342,82 @@ impl BodyCx<'_> {
     /// Whether an expression is a name that nothing has.
     fn is_unknown(&mut self, expr: &ast::Expr) -> bool {
         matches!(&expr.kind, ast::ExprKind::Name(name) if self.cx.lookup(self.scope, *name).is_empty())
+    }
+}
+
+impl Facts<'_> {
+    /// How many arguments are needed at least: trailing parameters may have defaults.
+    fn required_args(self, callee: &Callee, func: FuncId, signature: &Signature) -> usize {
+        let all = signature.params.iter().filter(|p| !self.program.is_pack(p.ty)).count();
+        if !callee.diff.is_empty() {
+            return all;
+        }
+        let declared = self.tables.written_params(func);
+        let trailing = declared.iter().zip(&signature.params).rev().take_while(|(p, _)| p.default.is_some());
+        all - trailing.filter(|(_, param)| !self.program.is_pack(param.ty)).count()
+    }
+
+    fn own_params(self, fit: &Fit) -> Vec<GenericParamId> {
+        let generics = self.tables.funcs[fit.candidate.func].generics;
+        let around = self.program.types.list(fit.candidate.around).len();
+        self.tables.generics[generics].params.iter().skip(around).copied().collect()
+    }
+}
+
+impl Program {
+    /// How many arguments are accepted at most, close to how many there are: several packs share evenly what is left for them.
+    fn most_args(&self, signature: &Signature, given: usize) -> usize {
+        let packs = signature.params.iter().filter(|p| self.is_pack(p.ty)).count();
+        let single = signature.params.len() - packs;
+        match packs {
+            0 => single,
+            _ => single + given.saturating_sub(single) / packs * packs,
+        }
+    }
+
+    /// The arguments of each parameter: one, none if its default is wanted, or those of a pack.
+    pub(crate) fn passed<'s>(&self, signature: &Signature, args: &'s [Argument]) -> Vec<&'s [Argument]> {
+        let packs = signature.params.iter().filter(|p| self.is_pack(p.ty)).count();
+        let length = args.len().saturating_sub(signature.params.len() - packs).checked_div(packs);
+        let mut rest = args;
+        let taken = |param: &SigParam| {
+            let count = if self.is_pack(param.ty) { length.unwrap_or(0) } else { 1 };
+            let (taken, behind) = rest.split_at(count.min(rest.len()));
+            rest = behind;
+            taken
+        };
+        signature.params.iter().map(taken).collect()
+    }
+
+    /// The types of the elements that the arguments of a pack are passed as.
+    pub(crate) fn pack_types(&self, pack: Ty) -> Vec<Ty> {
+        let Some(items) = self.types.elements_of(pack) else { return vec![pack] };
+        items.into_iter().filter_map(Arg::ty).collect()
+    }
+
+    fn requirement_of(&self, func: FuncId) -> Option<crate::hir::InterfaceId> {
+        match self.funcs[func].kind {
+            FuncKind::Requirement(interface) => Some(interface),
+            FuncKind::Plain | FuncKind::Constructor => None,
+        }
+    }
+
+    /// Whether an argument has no type because of a mistake in it.
+    pub(crate) fn any_wrong(&self, args: &[Argument]) -> bool {
+        args.iter().any(|a| matches!(a, Argument::Value(e) if self.types.is_error(e.ty)))
+    }
+}
+
+impl Types {
+    /// Whether two types are integers of one width and shape, so that a place of one may be written as the other; or
+    /// an array without a size stands for one with it.
+    fn same_width(&self, a: Ty, b: Ty) -> bool {
+        match (self.kind(a), self.kind(b)) {
+            (TyKind::Scalar(a), TyKind::Scalar(b)) => a.is_int() && b.is_int() && a.bits() == b.bits(),
+            (TyKind::Vector(a, m), TyKind::Vector(b, n)) => m == n && self.same_width(a, b),
+            (TyKind::Array(a, _), TyKind::UnsizedArray(b)) => a == b,
+            _ => false,
+        }
     }
 }
 

@@ -4,7 +4,8 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee, Fit};
 use crate::bodies::place::Fixed;
 use crate::codes;
-use crate::hir::{Bound, DiffMode, FuncId, GenericParamId, Ty, TyKind};
+use crate::facts::{Facts, Rules};
+use crate::hir::{Bound, DiffMode, FuncId, GenericParamId, Ty, TyKind, Types};
 use cotangent_base::{Diagnostic, Span};
 
 /// Why a candidate cannot be called.
@@ -35,16 +36,16 @@ impl BodyCx<'_> {
         misfits: Vec<(FuncId, Misfit)>,
         span: Span,
     ) {
-        if self.any_wrong(args) {
+        if self.cx.program.any_wrong(args) {
             return;
         }
-        if callee.this.as_ref().is_some_and(|t| self.cx.is_error(t.ty)) {
+        if callee.this.as_ref().is_some_and(|t| self.cx.program.types.is_error(t.ty)) {
             return;
         }
         let diagnostic = match misfits.as_slice() {
             [(func, misfit)] => self.single_misfit(callee, *func, misfit, args, span),
             _ => {
-                let shown: Vec<String> = args.iter().map(|a| self.show_argument(a)).collect();
+                let shown: Vec<String> = args.iter().map(|a| self.cx.facts().show_argument(a)).collect();
                 let message = format!("no function `{}` accepts ({})", callee.shown(), shown.join(", "));
                 let mut diagnostic = Diagnostic::new(codes::NO_OVERLOAD, span, message);
                 let mut notes: Vec<String> = vec![];
@@ -55,7 +56,11 @@ impl BodyCx<'_> {
                 let told = misfits.iter().any(about_arguments)
                     && misfits.iter().all(|(func, _)| self.cx.is_library(*func));
                 for (func, misfit) in misfits.iter().filter(|m| !told || about_arguments(m)) {
-                    let note = format!("`{}`: {}", self.cx.show_func(*func), self.describe_misfit(misfit));
+                    let note = format!(
+                        "`{}`: {}",
+                        self.cx.facts().show_func(*func),
+                        self.cx.facts().describe_misfit(misfit)
+                    );
                     // Overloads that differ in their bounds alone look the same.
                     if !notes.contains(&note) {
                         notes.push(note);
@@ -68,7 +73,7 @@ impl BodyCx<'_> {
                 if rest > 0 {
                     diagnostic = diagnostic.note(format!("and {rest} more"));
                 }
-                match self.other_shape(callee.name.as_str(), args) {
+                match self.cx.program.types.other_shape(callee.name.as_str(), args) {
                     Some(help) => diagnostic.help(help),
                     None => diagnostic,
                 }
@@ -86,8 +91,8 @@ impl BodyCx<'_> {
         span: Span,
     ) -> Diagnostic {
         let declared = self.cx.program.funcs[func].span;
-        let name = self.cx.show_func(func);
-        let why = self.describe_misfit(misfit);
+        let name = self.cx.facts().show_func(func);
+        let why = self.cx.facts().describe_misfit(misfit);
         let (code, at) = match misfit {
             Misfit::Count(..) => (codes::ARGUMENT_COUNT, span),
             Misfit::Open(_) | Misfit::Explicit => (codes::CANNOT_INFER, span),
@@ -104,7 +109,7 @@ impl BodyCx<'_> {
         let mut diagnostic = diagnostic.label(declared, format!("`{name}` is declared here"));
         if !callee.diff.is_empty() {
             let signature = self.called_signature(callee, func);
-            let signature = self.cx.show_signature(&signature);
+            let signature = self.cx.facts().show_signature(&signature);
             diagnostic = diagnostic.note(format!("the signature of `{shown}` is `{signature}`"));
         }
         match misfit {
@@ -136,23 +141,6 @@ impl BodyCx<'_> {
         }
     }
 
-    /// What else was meant by a call of a library function that no overload accepts.
-    fn other_shape(&self, name: &str, args: &[Argument]) -> Option<&'static str> {
-        let kind = |number: usize| match args.get(number) {
-            Some(Argument::Value(value)) => Some(self.kind(value.ty)),
-            _ => None,
-        };
-        match (name, kind(0), kind(1)) {
-            ("mul", Some(TyKind::Matrix(..)), Some(TyKind::Vector(..))) => Some(
-                "make the shapes fit: `mul(m, float4(p, 1))` for a point, `mul((float3x3)m, v)` for a direction",
-            ),
-            ("Sample" | "SampleLevel" | "SampleGrad" | "SampleCmp", Some(TyKind::Vector(..)), _) => Some(
-                "a texture and its sampler are separate: pass a `SamplerState` first, or declare a `Sampler2D`",
-            ),
-            _ => None,
-        }
-    }
-
     /// What to do with an argument of a derivative that is a number where a pair must stand.
     fn unpaired(
         &mut self,
@@ -168,7 +156,7 @@ impl BodyCx<'_> {
             Argument::List(..) => return None,
         };
         let wanted = signature.params.get(number.wrapping_sub(1))?.ty;
-        if self.is_pair(given) || !self.is_pair(wanted) {
+        if self.cx.facts().is_pair(given) || !self.cx.facts().is_pair(wanted) {
             return None;
         }
         Some(match mode {
@@ -178,8 +166,32 @@ impl BodyCx<'_> {
             }
         })
     }
+}
 
-    fn describe_misfit(&self, misfit: &Misfit) -> String {
+impl Types {
+    /// What else was meant by a call of a library function that no overload accepts.
+    fn other_shape(&self, name: &str, args: &[Argument]) -> Option<&'static str> {
+        let kind = |number: usize| match args.get(number) {
+            Some(Argument::Value(value)) => Some(self.kind(value.ty)),
+            _ => None,
+        };
+        match (name, kind(0), kind(1)) {
+            ("mul", Some(TyKind::Matrix(..)), Some(TyKind::Vector(..))) => Some(
+                "make the shapes fit: `mul(m, float4(p, 1))` for a point, `mul((float3x3)m, v)` for a direction",
+            ),
+            ("Sample" | "SampleLevel" | "SampleGrad" | "SampleCmp", Some(TyKind::Vector(..)), _) => Some(
+                "a texture and its sampler are separate: pass a `SamplerState` first, or declare a `Sampler2D`",
+            ),
+            ("Load", Some(TyKind::Vector(..)), None) => Some(
+                "the last coordinate of a texture is the level: `t.Load(int3(at, 0))`; `t[at]` reads level 0",
+            ),
+            _ => None,
+        }
+    }
+}
+
+impl Facts<'_> {
+    fn describe_misfit(self, misfit: &Misfit) -> String {
         match misfit {
             Misfit::Count(1, 1, given) => format!("it takes 1 argument, not {given}"),
             Misfit::Count(least, most, given) if least == most => {
@@ -187,9 +199,9 @@ impl BodyCx<'_> {
             }
             Misfit::Count(least, most, given) => format!("it takes {least} to {most} arguments, not {given}"),
             Misfit::Open(param) => {
-                format!("`{}` cannot be inferred from the arguments", self.cx.program.params[*param].name)
+                format!("`{}` cannot be inferred from the arguments", self.program.params[*param].name)
             }
-            Misfit::Bound(bound) => self.cx.describe_unmet(*bound),
+            Misfit::Bound(bound) => self.describe_unmet(*bound),
             Misfit::Argument(number, from, to) => {
                 format!("argument {number} is {from}, which does not convert to `{}`", self.show(*to))
             }
@@ -204,18 +216,20 @@ impl BodyCx<'_> {
         }
     }
 
-    fn show_argument(&self, arg: &Argument) -> String {
+    fn show_argument(self, arg: &Argument) -> String {
         match arg {
             Argument::Value(expr) => self.show(expr.ty),
             Argument::List(..) => "{..}".into(),
         }
     }
+}
 
+impl Rules<'_> {
     pub(crate) fn report_ambiguity(&mut self, callee: &Callee, fits: &[Fit], span: Span) {
         let message = format!("several functions named `{}` match equally well", callee.name);
         let mut diagnostic = Diagnostic::new(codes::AMBIGUOUS, span, message);
         for fit in fits.iter().take(8) {
-            diagnostic = diagnostic.note(format!("`{}`", self.cx.show_func(fit.candidate.func)));
+            diagnostic = diagnostic.note(format!("`{}`", self.facts().show_func(fit.candidate.func)));
         }
         let types = |fit: &Fit| -> Vec<Ty> { fit.signature.params.iter().map(|param| param.ty).collect() };
         let alike = fits.windows(2).all(|pair| types(&pair[0]) == types(&pair[1]));
@@ -223,7 +237,7 @@ impl BodyCx<'_> {
             true => "write the namespace before it",
             false => "convert an argument to the intended type",
         };
-        self.report(diagnostic.help(help));
+        self.diagnostics.push(diagnostic.help(help));
     }
 }
 

@@ -4,7 +4,10 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee, Fit};
 use crate::codes;
 use crate::derive::SigParam;
-use crate::hir::{Arg, Args, Call, Dir, Expr, ExprKind, FuncId, FuncKind, FuncRef, Measure, Ty, TyKind};
+use crate::facts::Rules;
+use crate::hir::{
+    Arg, Args, Call, Dir, Expr, ExprKind, FuncId, FuncKind, FuncRef, Measure, Ty, TyKind, Types,
+};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast::Version;
 
@@ -13,7 +16,7 @@ impl BodyCx<'_> {
     pub(crate) fn emit_call(&mut self, callee: &Callee, fit: Fit, args: Vec<Argument>, span: Span) -> Expr {
         let func = fit.candidate.func;
         if callee.diff.is_empty() {
-            self.require_definition(func, span);
+            self.cx.require_definition(func, span);
         }
         self.warn_deprecated(func, callee.span);
         self.check_known_types(callee, func, fit.args);
@@ -29,10 +32,10 @@ impl BodyCx<'_> {
         }
         given.extend(args);
         let mut passed = vec![];
-        for (number, args) in self.passed(&fit.signature, &given).into_iter().enumerate() {
+        for (number, args) in self.cx.program.passed(&fit.signature, &given).into_iter().enumerate() {
             let SigParam { ty, dir, .. } = fit.signature.params[number];
             let value = match args {
-                _ if self.cx.is_pack(ty) => self.pass_pack(args, ty, dir, span),
+                _ if self.cx.program.is_pack(ty) => self.pass_pack(args, ty, dir, span),
                 [arg] => self.pass(arg.clone(), ty, dir),
                 _ => {
                     let number = number - usize::from(takes_this);
@@ -46,15 +49,18 @@ impl BodyCx<'_> {
             if diff.is_empty() {
                 passed.extend(self.error_argument(error, span));
             } else {
-                self.cx.unsupported(span, "a derivative of a function that throws");
+                self.cx.rules().unsupported(span, "a derivative of a function that throws");
                 return self.error(span);
             }
         }
-        self.check_specialized(callee, func);
+        self.cx.rules().check_specialized(callee, func);
         self.check_bit_cast(func, fit.args, span);
         let through = callee.this.clone().filter(|this| {
             let requirement = matches!(self.cx.program.funcs[func].kind, FuncKind::Requirement(_));
-            requirement && !takes_this && callee.diff.is_empty() && self.is_interface(this.ty)
+            requirement
+                && !takes_this
+                && callee.diff.is_empty()
+                && self.cx.program.types.is_interface(this.ty)
         });
         let callee = FuncRef { func, args: fit.args };
         let call = Call { callee, diff, args: passed, through };
@@ -82,35 +88,21 @@ impl BodyCx<'_> {
         }
     }
 
-    /// Values of a `[Specialize]` interface are not dispatched on.
-    fn check_specialized(&mut self, callee: &Callee, func: FuncId) {
-        let FuncKind::Requirement(interface) = self.cx.program.funcs[func].kind else { return };
-        let attributes = &self.cx.tables.interfaces[interface].attributes;
-        let dynamic = callee.this.as_ref().is_some_and(|this| self.is_interface(this.ty));
-        if !dynamic || !crate::declarations::attrs::has(attributes, "Specialize") {
-            return;
-        }
-        let name = self.cx.program.interfaces[interface].name;
-        let message =
-            format!("`{name}` is marked `[Specialize]`, so its methods are not called through a value");
-        let declared = self.cx.program.interfaces[interface].span;
-        self.report(
-            Diagnostic::new(codes::OPEN_TYPE, callee.span, message)
-                .label(declared, "declared here")
-                .help("call it on a value of a known type, or in a function that takes a parameter of the interface"),
-        );
-    }
-
     /// From 2025 on a generic function is not called for whatever a value of interface type holds.
     fn check_known_types(&mut self, callee: &Callee, func: FuncId, args: Args) {
         let is_requirement = matches!(self.cx.program.funcs[func].kind, FuncKind::Requirement(_));
-        if self.cx.language(self.scope) < Version::V2025 || is_requirement || self.cx.is_library(func) {
+        if self.cx.facts().language(self.scope) < Version::V2025 || is_requirement || self.cx.is_library(func)
+        {
             return;
         }
         let hidden = self.cx.tables.funcs[func].hidden;
         let args = self.cx.program.types.list(args);
         let written = &args[..args.len().saturating_sub(hidden)];
-        let Some(ty) = written.iter().find_map(|arg| arg.ty().filter(|ty| self.is_held(*ty))) else { return };
+        let Some(ty) =
+            written.iter().find_map(|arg| arg.ty().filter(|ty| self.cx.program.types.is_held(*ty)))
+        else {
+            return;
+        };
         let message = format!(
             "`{}` cannot be called for the type of an interface value, `{}`",
             callee.name,
@@ -120,15 +112,6 @@ impl BodyCx<'_> {
             Diagnostic::new(codes::OPEN_TYPE, callee.span, message)
                 .help("take a parameter of interface type, or test the value with `is` and `as`"),
         );
-    }
-
-    /// Whether a type is that of an interface value, or an associated type of it.
-    fn is_held(&self, ty: Ty) -> bool {
-        match self.kind(ty) {
-            TyKind::Interface(..) => true,
-            TyKind::Assoc(base, ..) => self.is_held(base),
-            _ => false,
-        }
     }
 
     /// A reference to an interface value cannot be followed: where it is, is known only with its type.
@@ -143,7 +126,7 @@ impl BodyCx<'_> {
             if let Some(interface) = self.cx.dispatched_in(param.ty) {
                 let message = format!(
                     "a reference to a value of interface type `{}` is not supported",
-                    self.cx.show_interface(interface)
+                    self.cx.facts().show_interface(interface)
                 );
                 self.report(
                     Diagnostic::new(codes::REF_TO_INTERFACE, declared, message)
@@ -160,14 +143,9 @@ impl BodyCx<'_> {
         self.errors.effects += usize::from(!pure);
     }
 
-    /// Whether values of a type are values of some type that conforms.
-    pub(crate) fn is_interface(&self, ty: Ty) -> bool {
-        matches!(self.kind(ty), TyKind::Interface(..))
-    }
-
     fn pass_pack(&mut self, args: &[Argument], ty: Ty, dir: Dir, span: Span) -> Expr {
         let span = args.first().map_or(span, Argument::span);
-        let types = self.pack_types(ty);
+        let types = self.cx.program.pack_types(ty);
         let elements = args.iter().zip(types).map(|(arg, ty)| self.pass(arg.clone(), ty, dir)).collect();
         Expr::new(ExprKind::Pack(elements), ty, span)
     }
@@ -178,7 +156,7 @@ impl BodyCx<'_> {
             (Argument::Value(expr), Dir::Out | Dir::InOut) => {
                 if expr.ty == ty
                     || matches!(self.kind(ty), TyKind::UnsizedArray(_))
-                    || self.cx.is_error(expr.ty)
+                    || self.cx.program.types.is_error(expr.ty)
                 {
                     return expr;
                 }
@@ -210,11 +188,48 @@ impl BodyCx<'_> {
     /// `this` as one of the structures it inherits from.
     pub(crate) fn as_base(&mut self, mut this: Expr, levels: u32) -> Expr {
         for _ in 0..levels {
-            let Some((id, _)) = self.cx.struct_of(this.ty) else { break };
+            let Some((id, _)) = self.cx.names().struct_of(this.ty) else { break };
             let Some(ty) = self.cx.base_of(this.ty, id) else { break };
             let span = this.span;
             this = Expr::new(ExprKind::Field(this.into(), 0), ty, span);
         }
         this
+    }
+}
+
+impl Rules<'_> {
+    /// Values of a `[Specialize]` interface are not dispatched on.
+    fn check_specialized(&mut self, callee: &Callee, func: FuncId) {
+        let FuncKind::Requirement(interface) = self.program.funcs[func].kind else { return };
+        let attributes = &self.tables.interfaces[interface].attributes;
+        let dynamic = callee.this.as_ref().is_some_and(|this| self.program.types.is_interface(this.ty));
+        if !dynamic || !crate::declarations::attrs::has(attributes, "Specialize") {
+            return;
+        }
+        let name = self.program.interfaces[interface].name;
+        let message =
+            format!("`{name}` is marked `[Specialize]`, so its methods are not called through a value");
+        let declared = self.program.interfaces[interface].span;
+        self.diagnostics.push(
+            Diagnostic::new(codes::OPEN_TYPE, callee.span, message)
+                .label(declared, "declared here")
+                .help("call it on a value of a known type, or in a function that takes a parameter of the interface"),
+        );
+    }
+}
+
+impl Types {
+    /// Whether a type is that of an interface value, or an associated type of it.
+    fn is_held(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            TyKind::Interface(..) => true,
+            TyKind::Assoc(base, ..) => self.is_held(base),
+            _ => false,
+        }
+    }
+
+    /// Whether values of a type are values of some type that conforms.
+    pub(crate) fn is_interface(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), TyKind::Interface(..))
     }
 }

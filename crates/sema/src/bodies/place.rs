@@ -3,6 +3,7 @@
 use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Facts;
 use crate::hir::{Expr, ExprKind, GlobalKind, LocalId, Ty, TyKind};
 use crate::tables::{ElementAccess, Item};
 use cotangent_base::{Diagnostic, Span};
@@ -87,11 +88,13 @@ impl BodyCx<'_> {
             ExprKind::Property { this, set, mutating, .. } => match (set, this) {
                 (None, this) => {
                     let fixed = Fixed::new("the property or subscript has no `set`");
-                    let on_pair = this.as_ref().is_some_and(|this| self.is_pair(this.ty));
-                    Some(if on_pair {
-                        fixed.help("assign a new pair: `diffPair(primal, differential)`")
-                    } else {
-                        fixed
+                    let on = this.as_ref().map(|this| this.ty);
+                    Some(match on.map(|ty| (self.cx.facts().is_pair(ty), self.is_sampled(ty))) {
+                        Some((true, _)) => fixed.help("assign a new pair: `diffPair(primal, differential)`"),
+                        Some((_, true)) => {
+                            fixed.help("declare the texture as `RWTexture2D` or the like to write it")
+                        }
+                        Some((false, false)) | None => fixed,
                     })
                 }
                 (Some(_), Some(this)) if *mutating => self.not_a_place(this),
@@ -102,9 +105,13 @@ impl BodyCx<'_> {
         }
     }
 
-    /// Whether a type is that of values with their derivatives.
-    pub(crate) fn is_pair(&self, ty: Ty) -> bool {
-        matches!(self.kind(ty), TyKind::Struct(id, _) if self.cx.program.lang.pair == Some(id))
+    /// Whether a type is that of textures that are only read.
+    fn is_sampled(&self, ty: Ty) -> bool {
+        let magic = match self.kind(ty) {
+            TyKind::Struct(id, _) => self.cx.program.structs[id].magic,
+            _ => None,
+        };
+        magic.is_some_and(|magic| magic.as_str().starts_with("texture "))
     }
 
     fn frozen_local(&mut self, id: LocalId) -> Option<Fixed> {
@@ -151,6 +158,13 @@ impl BodyCx<'_> {
         let diagnostic = fixed.explain(Diagnostic::new(codes::NOT_A_PLACE, expr.span, message));
         self.report(diagnostic);
         false
+    }
+}
+
+impl Facts<'_> {
+    /// Whether a type is that of values with their derivatives.
+    pub(crate) fn is_pair(self, ty: Ty) -> bool {
+        matches!(self.program.types.kind(ty), TyKind::Struct(id, _) if self.program.lang.pair == Some(id))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::bodies::body::{BodyCx, Target};
 use crate::bodies::returns::falls_through;
 use crate::capability::{capability_name, case_targets, stage_number};
 use crate::codes;
+use crate::facts::Rules;
 use crate::hir::{Case, Expr, ExprKind, Platform, Stmt, StmtKind};
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol};
 use cotangent_syntax::ast;
@@ -26,7 +27,7 @@ impl BodyCx<'_> {
         let mut seen: Map<Option<i64>, Span> = Map::default();
         let mut checked = vec![];
         for case in cases {
-            let (values, default) = self.platform_labels(on, case, &mut seen);
+            let (values, default) = self.cx.rules().platform_labels(on, case, &mut seen);
             let mut body = self.block(&case.body);
             if falls_through(&body) {
                 body.push(Stmt { kind: StmtKind::Break(label), span: case.span });
@@ -42,7 +43,9 @@ impl BodyCx<'_> {
         let ty = self.scalar(Scalar::I32);
         StmtKind::Switch(label, Expr::new(ExprKind::Platform(on), ty, span), checked)
     }
+}
 
+impl Rules<'_> {
     /// The numbers of the targets or stages that a case is for, and whether it is for all others.
     fn platform_labels(
         &mut self,
@@ -73,11 +76,11 @@ impl BodyCx<'_> {
                         Platform::Target => "target",
                         Platform::Stage => "stage",
                     };
-                    self.cx.unknown_capability(name, label, what);
+                    self.unknown_capability(name, label, what);
                 }
                 (None, None) => {
                     let message = "a `case` here must be a name, such as `hlsl` or `compute`";
-                    self.report(Diagnostic::new(codes::UNKNOWN_CAPABILITY, label.span, message));
+                    self.diagnostics.push(Diagnostic::new(codes::UNKNOWN_CAPABILITY, label.span, message));
                 }
             }
         }

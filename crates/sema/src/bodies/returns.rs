@@ -1,11 +1,11 @@
 //! Checks whether control can reach the end of a body that must return a value.
 
-use crate::Checked;
 use crate::codes;
+use crate::facts::Rules;
 use crate::hir::{Body, Const, Expr, ExprKind, FuncId, Label, Loop, LoopKind, Stmt, StmtKind, TyKind};
 use cotangent_base::Diagnostic;
 
-impl Checked {
+impl Rules<'_> {
     /// Warns about a function that may end without the value it promises.
     pub(crate) fn check_returns(&mut self, func: FuncId, body: &Body) {
         let result = self.program.funcs[func].result;

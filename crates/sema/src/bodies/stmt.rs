@@ -7,6 +7,7 @@ use crate::bodies::place::Frozen;
 use crate::bodies::throws::{whole_of, whole_try};
 use crate::codes;
 use crate::declarations::attribute_rules;
+use crate::facts::Rules;
 use crate::hir::{Block, Case, Expr, ExprKind, Label, LoopKind, Stmt, StmtKind, Ty, TyKind};
 use cotangent_base::{Diagnostic, Map, Scalar, Span, Symbol, fields};
 use cotangent_syntax::ast::{self, CodeKind};
@@ -62,18 +63,7 @@ impl BodyCx<'_> {
 
     fn stmt_alone(&mut self, stmt: &ast::Stmt, label: Option<Symbol>, out: &mut Block) {
         let span = stmt.span;
-        if let ast::StmtKind::If(..) | ast::StmtKind::Switch(..) = stmt.kind {
-            self.cx.check_placement(&stmt.attributes, attribute_rules::BRANCH);
-        } else if !matches!(
-            stmt.kind,
-            ast::StmtKind::For(..)
-                | ast::StmtKind::While(..)
-                | ast::StmtKind::DoWhile(..)
-                | ast::StmtKind::Labelled(..)
-                | ast::StmtKind::Decl(_)
-        ) {
-            self.cx.refuse_attributes(&stmt.attributes, "this statement");
-        }
+        self.check_attributes(stmt);
         let mut push = |kind| out.push(Stmt { kind, span });
         match &stmt.kind {
             ast::StmtKind::Empty => {}
@@ -115,16 +105,8 @@ impl BodyCx<'_> {
                 }
             },
             ast::StmtKind::For(init, cond, step, body) => {
-                let inner = self.scoped(|cx| {
-                    let mut inner = vec![];
-                    if let Some(init) = init {
-                        cx.stmt(init, None, &mut inner);
-                    }
-                    let parts = (cond.as_ref(), step.as_ref(), &**body);
-                    let kind = cx.looped(LoopKind::Pre, parts, &stmt.attributes, label);
-                    inner.push(Stmt { kind, span });
-                    inner
-                });
+                let parts = (cond.as_ref(), step.as_ref(), &**body);
+                let inner = self.for_loop(init.as_deref(), parts, stmt, label);
                 push(StmtKind::Block(inner));
             }
             ast::StmtKind::While(cond, body) => {
@@ -151,16 +133,7 @@ impl BodyCx<'_> {
                     out.push(Stmt { kind: StmtKind::Break(label), span });
                 }
             }
-            ast::StmtKind::Continue => {
-                let target = self.targets.iter().rev().find(|t| t.is_loop).map(|t| t.label);
-                match target {
-                    Some(label) => {
-                        self.leave(label, out);
-                        out.push(Stmt { kind: StmtKind::Continue(label), span });
-                    }
-                    None => self.outside_loop(span, "continue"),
-                }
-            }
+            ast::StmtKind::Continue => self.continue_(span, out),
             ast::StmtKind::Return(value) => {
                 let kind = self.return_(value.as_ref(), span);
                 let kind = self.leave_function(kind, out);
@@ -168,12 +141,57 @@ impl BodyCx<'_> {
             }
             ast::StmtKind::Labelled(name, inner) => self.stmt(inner, Some(name.name), out),
             ast::StmtKind::Discard => push(StmtKind::Discard),
-            ast::StmtKind::Defer(_) => self.cx.unsupported(span, "a label before `defer`"),
+            ast::StmtKind::Defer(_) => self.cx.rules().unsupported(span, "a label before `defer`"),
             ast::StmtKind::Throw(value) => self.throw(value, span, out),
             ast::StmtKind::Catch(body, name, ty, handler) => {
                 let inner = self.catch(body, (*name, ty.as_ref()), handler, span);
                 push(StmtKind::Block(inner));
             }
+        }
+    }
+
+    /// Checks which attributes stand before a statement; loops and declarations check their own.
+    fn check_attributes(&mut self, stmt: &ast::Stmt) {
+        if let ast::StmtKind::If(..) | ast::StmtKind::Switch(..) = stmt.kind {
+            self.cx.rules().check_placement(&stmt.attributes, attribute_rules::BRANCH);
+        } else if !matches!(
+            stmt.kind,
+            ast::StmtKind::For(..)
+                | ast::StmtKind::While(..)
+                | ast::StmtKind::DoWhile(..)
+                | ast::StmtKind::Labelled(..)
+                | ast::StmtKind::Decl(_)
+        ) {
+            self.cx.rules().refuse_attributes(&stmt.attributes, "this statement");
+        }
+    }
+
+    fn for_loop(
+        &mut self,
+        init: Option<&ast::Stmt>,
+        parts: (Option<&ast::Expr>, Option<&ast::Expr>, &ast::Stmt),
+        stmt: &ast::Stmt,
+        label: Option<Symbol>,
+    ) -> Block {
+        self.scoped(|cx| {
+            let mut inner = vec![];
+            if let Some(init) = init {
+                cx.stmt(init, None, &mut inner);
+            }
+            let kind = cx.looped(LoopKind::Pre, parts, &stmt.attributes, label);
+            inner.push(Stmt { kind, span: stmt.span });
+            inner
+        })
+    }
+
+    fn continue_(&mut self, span: Span, out: &mut Block) {
+        let target = self.targets.iter().rev().find(|t| t.is_loop).map(|t| t.label);
+        match target {
+            Some(label) => {
+                self.leave(label, out);
+                out.push(Stmt { kind: StmtKind::Continue(label), span });
+            }
+            None => self.cx.rules().outside_loop(span, "continue"),
         }
     }
 
@@ -190,7 +208,7 @@ impl BodyCx<'_> {
                     | ExprKind::Binary(..)
                     | ExprKind::Field(..)
             );
-        self.check_discarded(&checked);
+        self.cx.rules().check_discarded(&checked);
         if idle {
             self.report(
                 Diagnostic::new(codes::NO_EFFECT, expr.span, "this expression has no effect")
@@ -198,23 +216,6 @@ impl BodyCx<'_> {
             );
         }
         checked
-    }
-
-    /// The result of a `[NoDiscard]` function must be used.
-    fn check_discarded(&mut self, value: &Expr) {
-        let ExprKind::Call(call) = &value.kind else { return };
-        let attributes = &self.cx.tables.funcs[call.callee.func].prefix.attributes;
-        if !call.diff.is_empty() || !crate::declarations::attrs::has(attributes, "NoDiscard") {
-            return;
-        }
-        let name = self.cx.program.funcs[call.callee.func].name;
-        let message = format!("the result of `{name}` must be used");
-        let declared = self.cx.program.funcs[call.callee.func].span;
-        self.report(
-            Diagnostic::new(codes::DISCARDED, value.span, message)
-                .label(declared, "declared `[NoDiscard]`")
-                .help("use it, or drop it with `(void)`"),
-        );
     }
 
     /// An expression as a truth value.
@@ -262,7 +263,7 @@ impl BodyCx<'_> {
         for label in &case.labels {
             let Some(label) = label else {
                 default = true;
-                self.only_default(case.span, seen);
+                self.cx.rules().only_default(case.span, seen);
                 continue;
             };
             let value = self.expr(label);
@@ -304,16 +305,6 @@ impl BodyCx<'_> {
         Case { values, default, body, span: case.span }
     }
 
-    /// Reports a second `default`.
-    pub(crate) fn only_default(&mut self, span: Span, seen: &mut Labels) {
-        if let Some(first) = seen.insert(None, span) {
-            self.report(
-                Diagnostic::new(codes::DUPLICATE_CASE, span, "the `switch` already has a `default`")
-                    .label(first, "the other one"),
-            );
-        }
-    }
-
     fn break_(&mut self, name: Option<ast::Ident>, span: Span) -> Option<Label> {
         let target = match name {
             Some(name) => self.targets.iter().rev().find(|t| t.name == Some(name.name)),
@@ -327,14 +318,9 @@ impl BodyCx<'_> {
                 let message = format!("no enclosing loop or `switch` has the label `{}`", name.name);
                 self.report(Diagnostic::new(codes::BAD_JUMP, name.span, message));
             }
-            None => self.outside_loop(span, "break"),
+            None => self.cx.rules().outside_loop(span, "break"),
         }
         None
-    }
-
-    fn outside_loop(&mut self, span: Span, word: &str) {
-        let message = format!("`{word}` outside a loop");
-        self.report(Diagnostic::new(codes::BAD_JUMP, span, message));
     }
 
     fn return_(&mut self, value: Option<&ast::Expr>, span: Span) -> StmtKind {
@@ -395,7 +381,7 @@ impl BodyCx<'_> {
         span: Span,
     ) -> Block {
         let mut value = self.expr(value);
-        if self.cx.optional_content(value.ty).is_none() && !self.cx.is_error(value.ty) {
+        if self.cx.facts().optional_content(value.ty).is_none() && !self.cx.program.types.is_error(value.ty) {
             let message = format!("`if (let ..)` takes an optional value, not `{}`", self.show(value.ty));
             self.report(
                 Diagnostic::new(codes::MISMATCH, value.span, message)
@@ -420,5 +406,39 @@ impl BodyCx<'_> {
         let other = other.map_or_else(Vec::new, |s| self.single(s));
         block.push(Stmt { kind: StmtKind::If(has, then, other), span });
         block
+    }
+}
+
+impl Rules<'_> {
+    /// The result of a `[NoDiscard]` function must be used.
+    fn check_discarded(&mut self, value: &Expr) {
+        let ExprKind::Call(call) = &value.kind else { return };
+        let attributes = &self.tables.funcs[call.callee.func].prefix.attributes;
+        if !call.diff.is_empty() || !crate::declarations::attrs::has(attributes, "NoDiscard") {
+            return;
+        }
+        let name = self.program.funcs[call.callee.func].name;
+        let message = format!("the result of `{name}` must be used");
+        let declared = self.program.funcs[call.callee.func].span;
+        self.diagnostics.push(
+            Diagnostic::new(codes::DISCARDED, value.span, message)
+                .label(declared, "declared `[NoDiscard]`")
+                .help("use it, or drop it with `(void)`"),
+        );
+    }
+
+    /// Reports a second `default`.
+    pub(crate) fn only_default(&mut self, span: Span, seen: &mut Labels) {
+        if let Some(first) = seen.insert(None, span) {
+            self.diagnostics.push(
+                Diagnostic::new(codes::DUPLICATE_CASE, span, "the `switch` already has a `default`")
+                    .label(first, "the other one"),
+            );
+        }
+    }
+
+    fn outside_loop(&mut self, span: Span, word: &str) {
+        let message = format!("`{word}` outside a loop");
+        self.diagnostics.push(Diagnostic::new(codes::BAD_JUMP, span, message));
     }
 }

@@ -21,6 +21,7 @@
 
 use crate::bodies::body::{BodyCx, Target};
 use crate::codes;
+use crate::facts::Rules;
 use crate::hir::{Block, Case, Const, Dir, Expr, ExprKind, Label, LocalId, Stmt, StmtKind, Ty, TyKind};
 use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_syntax::ast;
@@ -59,7 +60,7 @@ pub(crate) struct Errors {
 impl BodyCx<'_> {
     /// The variable for the error of a function that throws.
     pub(crate) fn begin_throwing(&mut self, error: Ty, span: Span, out: &mut Block) -> Option<LocalId> {
-        let ty = self.cx.optional_of(error)?;
+        let ty = self.cx.names().optional_of(error)?;
         let error = self.temp("error", ty, span);
         self.errors.handlers.push(Handler { error, label: None, any: false });
         out.push(self.no_error(error, span));
@@ -119,7 +120,7 @@ impl BodyCx<'_> {
 
     /// The argument that takes the error of a call that may throw.
     pub(crate) fn error_argument(&mut self, error: Ty, span: Span) -> Option<(Dir, Expr)> {
-        let ty = self.cx.optional_of(error)?;
+        let ty = self.cx.names().optional_of(error)?;
         let local = self.temp("error", ty, span);
         self.errors.untried.push((span, local));
         Some((Dir::Out, self.local(local, span)))
@@ -159,7 +160,7 @@ impl BodyCx<'_> {
         }
         let Expr { kind: ExprKind::Cond(cond, a, b), ty, .. } = self.ternary(cond, a, b, span) else {
             // Lanes are chosen from both sides, so both are evaluated.
-            self.unsure_try(span);
+            self.cx.rules().unsure_try(span);
             return self.error(span);
         };
         let chosen = self.temp("chosen", ty, span);
@@ -206,7 +207,7 @@ impl BodyCx<'_> {
     pub(crate) fn try_(&mut self, inner: &ast::Expr, span: Span) -> Expr {
         let before = self.errors.effects;
         let value = self.expr(inner);
-        if self.cx.is_error(value.ty) {
+        if self.cx.program.types.is_error(value.ty) {
             return value;
         }
         let ExprKind::Call(call) = &value.kind else { return self.nothing_to_try(value) };
@@ -218,31 +219,15 @@ impl BodyCx<'_> {
         self.errors.untried.pop();
         let moved = before > 0 || (writes && self.errors.whole != Some(span));
         if self.errors.unsure > 0 {
-            self.unsure_try(span);
+            self.cx.rules().unsure_try(span);
             return self.error(span);
         }
         if moved {
-            self.moved_try(span);
+            self.cx.rules().moved_try(span);
             return self.error(span);
         }
         self.errors.effects = before;
         self.hoist(value, error, span)
-    }
-
-    pub(crate) fn moved_try(&mut self, span: Span) {
-        self.misplaced_try(span, "after another side effect of the same statement");
-    }
-
-    pub(crate) fn unsure_try(&mut self, span: Span) {
-        self.misplaced_try(span, "in a position that may not be evaluated exactly once");
-    }
-
-    fn misplaced_try(&mut self, span: Span, place: &str) {
-        let message = format!("`try` {place} is not supported yet");
-        self.report(
-            Diagnostic::new(codes::UNSUPPORTED, span, message)
-                .help("move it to its own statement: `let value = try f(..);`"),
-        );
     }
 
     fn nothing_to_try(&mut self, value: Expr) -> Expr {
@@ -279,7 +264,7 @@ impl BodyCx<'_> {
     /// Who takes an error of that (optional) type; reports if nobody does.
     fn handler_for(&mut self, ty: Ty, span: Span) -> Option<Handler> {
         if let Some(&handler) = self.errors.handlers.iter().rev().find(|h| self.takes(**h, ty)) {
-            if self.cx.is_error(self.locals[handler.error].ty) {
+            if self.cx.program.types.is_error(self.locals[handler.error].ty) {
                 // A `catch` without a type takes what comes.
                 self.locals[handler.error].ty = ty;
             }
@@ -293,7 +278,8 @@ impl BodyCx<'_> {
             return None;
         };
         let wanted = self.locals[handler.error].ty;
-        let [thrown, taken] = [ty, wanted].map(|ty| self.show(self.cx.optional_content(ty).unwrap_or(ty)));
+        let [thrown, taken] =
+            [ty, wanted].map(|ty| self.show(self.cx.facts().optional_content(ty).unwrap_or(ty)));
         let message = format!("`{thrown}` is thrown, but only `{taken}` is caught");
         self.report(Diagnostic::new(codes::UNCAUGHT, span, message));
         None
@@ -302,7 +288,7 @@ impl BodyCx<'_> {
     /// Whether a handler takes errors of that (optional) type.
     fn takes(&self, handler: Handler, ty: Ty) -> bool {
         let wanted = self.locals[handler.error].ty;
-        handler.any || wanted == ty || self.cx.is_error(wanted)
+        handler.any || wanted == ty || self.cx.program.types.is_error(wanted)
     }
 
     /// Hands an error over and leaves.
@@ -341,19 +327,19 @@ impl BodyCx<'_> {
     /// `throw e;`.
     pub(crate) fn throw(&mut self, value: &ast::Expr, span: Span, out: &mut Block) {
         let taken = self.errors.handlers.last().filter(|h| !h.any).map(|h| self.locals[h.error].ty);
-        let content = taken.and_then(|ty| self.cx.optional_content(ty));
+        let content = taken.and_then(|ty| self.cx.facts().optional_content(ty));
         let value = match (content, &value.kind) {
             (Some(ty), ast::ExprKind::List(_)) => self.expr_as(value, ty),
             _ => self.expr(value),
         };
         // What no handler takes as it is may convert to what the nearest one takes.
-        let own = self.cx.optional_of(value.ty);
+        let own = self.cx.names().optional_of(value.ty);
         let fits = own.is_some_and(|ty| self.errors.handlers.iter().any(|h| self.takes(*h, ty)));
         let value = match content {
             Some(ty) if !fits => self.coerce(value, ty),
             _ => value,
         };
-        let ty = self.cx.optional_of(value.ty).filter(|_| !self.cx.is_error(value.ty));
+        let ty = self.cx.names().optional_of(value.ty).filter(|_| !self.cx.program.types.is_error(value.ty));
         match ty.and_then(|ty| Some((ty, self.handler_for(ty, span)?))) {
             Some((ty, handler)) => {
                 let error = self.coerce(value, ty);
@@ -378,14 +364,16 @@ impl BodyCx<'_> {
             Some(ty) => Some(self.cx.resolve_ty(ty, scope)),
             None => any.then(|| self.scalar(Scalar::Bool)),
         };
-        let ty = ty.and_then(|ty| self.cx.optional_of(ty)).unwrap_or_else(|| self.cx.error_ty());
+        let ty = ty
+            .and_then(|ty| self.cx.names().optional_of(ty))
+            .unwrap_or_else(|| self.cx.program.types.error());
         let (label, error) = (self.label(), self.temp("caught", ty, span));
         self.targets.push(Target { label, name: None, is_loop: false, hidden: true });
         self.errors.handlers.push(Handler { error, label: Some(label), any });
         let inner = self.block(&body.stmts);
         self.errors.handlers.pop();
         self.targets.pop();
-        if self.cx.is_error(self.locals[error].ty) {
+        if self.cx.program.types.is_error(self.locals[error].ty) {
             return inner;
         }
         let begin = Stmt { kind: StmtKind::Let(error, None), span };
@@ -425,6 +413,24 @@ impl BodyCx<'_> {
             block.extend(cx.block(&handler.stmts));
             block
         })
+    }
+}
+
+impl Rules<'_> {
+    pub(crate) fn moved_try(&mut self, span: Span) {
+        self.misplaced_try(span, "after another side effect of the same statement");
+    }
+
+    pub(crate) fn unsure_try(&mut self, span: Span) {
+        self.misplaced_try(span, "in a position that may not be evaluated exactly once");
+    }
+
+    fn misplaced_try(&mut self, span: Span, place: &str) {
+        let message = format!("`try` {place} is not supported yet");
+        self.diagnostics.push(
+            Diagnostic::new(codes::UNSUPPORTED, span, message)
+                .help("move it to its own statement: `let value = try f(..);`"),
+        );
     }
 }
 

@@ -15,7 +15,7 @@
 
 use crate::bodies::body::BodyCx;
 use crate::bodies::throws::whole_of;
-use crate::hir::{Arg, Block, Dir, Expr, ExprKind, LocalId, Stmt, StmtKind, Ty, TyKind};
+use crate::hir::{Arg, Block, Dir, Expr, ExprKind, LocalId, Program, Stmt, StmtKind, Ty, TyKind};
 use cotangent_base::{Scalar, Span};
 use cotangent_syntax::ast;
 
@@ -57,21 +57,21 @@ impl BodyCx<'_> {
         span: Span,
     ) -> Expr {
         let Some(tries) = tries(taken) else {
-            self.unsure_try(span);
+            self.cx.rules().unsure_try(span);
             return self.error(span);
         };
         let alone = done == 0 && !tries.iter().any(|tried| writes(&tried.call));
         if self.errors.effects > done || !(alone || self.errors.whole == Some(span)) {
-            self.moved_try(span);
+            self.cx.rules().moved_try(span);
             return self.error(span);
         }
         let is_void = self.kind(value.ty) == TyKind::Void;
         let Some(value) = self.unless_thrown(&tries, value, span) else {
-            self.unsure_try(span);
+            self.cx.rules().unsure_try(span);
             return self.error(span);
         };
         let ty = self.cx.expand_ty(Arg::Ty(value.ty), over);
-        let all = self.tuple_of(vec![Expr::new(ExprKind::Expand(value.into()), ty, span)], span);
+        let all = self.cx.program.tuple_of(vec![Expr::new(ExprKind::Expand(value.into()), ty, span)], span);
         let holder = self.temp("all", all.ty, span);
         for tried in &tries {
             let none = self.zero(self.locals[tried.error].ty, span);
@@ -89,7 +89,7 @@ impl BodyCx<'_> {
             return self.zero(ty, span);
         }
         let all = self.local(holder, span);
-        let element = self.cx.each_ty(ty);
+        let element = self.cx.packs().each_ty(ty);
         let each = Expr::new(ExprKind::Each(all.into()), element, span);
         Expr::new(ExprKind::Expand(each.into()), ty, span)
     }
@@ -116,7 +116,7 @@ impl BodyCx<'_> {
                 return Some(call);
             }
             // A variable has one type for all elements.
-            Some(_) if !self.is_same_for_all(call.ty) => return None,
+            Some(_) if !self.cx.program.is_same_for_all(call.ty) => return None,
             Some(result) => {
                 let ty = call.ty;
                 let place = self.local(result, span);
@@ -127,18 +127,6 @@ impl BodyCx<'_> {
         let value = if is_last && is_void { self.numbered(value) } else { value };
         let value = self.or_undefined(tried.error, value, span);
         Some(sequence(first, value))
-    }
-
-    /// Whether a type that is not a pack surely has nothing of one in it.
-    fn is_same_for_all(&self, ty: Ty) -> bool {
-        match self.kind(ty) {
-            TyKind::Scalar(_) | TyKind::Enum(_) | TyKind::Param(_) => true,
-            TyKind::Struct(_, args) => self.cx.program.types.list(args).is_empty(),
-            TyKind::Vector(element, lanes) => {
-                self.is_same_for_all(element) && self.cx.program.types.known(lanes).is_some()
-            }
-            _ => false,
-        }
     }
 
     /// What has no value, as a number.
@@ -154,6 +142,20 @@ impl BodyCx<'_> {
         let ty = value.ty;
         let undefined = Expr::new(ExprKind::Undef, ty, span);
         Expr::new(ExprKind::Cond(thrown.into(), undefined.into(), value.into()), ty, span)
+    }
+}
+
+impl Program {
+    /// Whether a type that is not a pack surely has nothing of one in it.
+    fn is_same_for_all(&self, ty: Ty) -> bool {
+        match self.types.kind(ty) {
+            TyKind::Scalar(_) | TyKind::Enum(_) | TyKind::Param(_) => true,
+            TyKind::Struct(_, args) => self.types.list(args).is_empty(),
+            TyKind::Vector(element, lanes) => {
+                self.is_same_for_all(element) && self.types.known(lanes).is_some()
+            }
+            _ => false,
+        }
     }
 }
 

@@ -4,13 +4,13 @@
 //! `out` parameter that writes the whole value does not read it. Everything else does, including partial writes, `+=` and
 //! `inout`.
 
-use crate::Checked;
 use crate::codes;
+use crate::facts::Rules;
 use crate::hir::{Body, Dir, Expr, ExprId, ExprKind, each_expr};
 use crate::tables::ScopeId;
 use cotangent_base::{Diagnostic, Set, Span};
 
-impl Checked {
+impl Rules<'_> {
     /// Reports what is read in a body and cannot be.
     pub(crate) fn check_readable(&mut self, scope: ScopeId, body: &Body) {
         if self.tables.scopes[scope].is_library() {

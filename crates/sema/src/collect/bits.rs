@@ -18,8 +18,9 @@
 //! }
 //! ```
 
-use crate::Checked;
 use crate::codes;
+use crate::collect::Collector;
+use crate::facts::Rules;
 use crate::tables::{Item, ScopeId};
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast::{
@@ -58,7 +59,7 @@ struct Group {
     bits: u32,
 }
 
-impl Checked {
+impl Collector<'_> {
     /// A structure in which bit fields are properties. One without bit fields stays as it is.
     pub(super) fn spread_bits(&mut self, decl: &mut StructDecl, scope: ScopeId) {
         if !decl.members.iter().any(is_bit_field) {
@@ -181,7 +182,9 @@ impl Checked {
         group.bits = group.bits.max(ty.bits());
         Some(Bits { group: index, shift, width, ty })
     }
+}
 
+impl Rules<'_> {
     /// Reports a bit field that is no member of a structure.
     pub(crate) fn no_bit_field(&mut self, var: &VarDecl) {
         if let Some((_, span)) = var.bits {

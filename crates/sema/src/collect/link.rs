@@ -16,7 +16,10 @@
 
 mod command_line;
 
+use crate::collect::Collector;
+use crate::facts::{Facts, Rules};
 use crate::hir::{Bound, GenericParam, GenericParamId, GlobalId, InterfaceRef, Ty, TyKind, Val, ValKind};
+use crate::names::scopes::Scopes;
 use crate::tables::{Item, ScopeId};
 use crate::{Checked, Given, codes};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
@@ -98,7 +101,7 @@ impl Links {
     }
 }
 
-impl Checked {
+impl Collector<'_> {
     /// Remembers the declaration that was collected last under that name.
     pub(super) fn note_link(&mut self, linkage: Linkage, scope: ScopeId) {
         let Linkage { name, export, bases, complete } = linkage;
@@ -108,12 +111,6 @@ impl Checked {
         if export { links.exports.push(linked) } else { links.externs.push(linked) }
     }
 
-    /// Reports a type in a function or another type that is left open: only declarations of modules are linked.
-    pub(crate) fn open_inside(&mut self, name: ast::Ident) {
-        let message = format!("`{}` can be left open outside functions and types only", name.name);
-        self.diagnostics.push(Diagnostic::new(codes::MISPLACED, name.span, message).help("move it out"));
-    }
-
     /// Links types and constants.
     pub(crate) fn link_modules(&mut self, given: Given) {
         self.tables.links.given = given;
@@ -121,14 +118,16 @@ impl Checked {
         let said = self.give_globals();
         let exports = self.tables.links.exports.clone();
         for (i, export) in exports.iter().enumerate().filter(|(_, e)| !is_func(e)) {
-            let path = self.path_of(export);
-            if let Some(first) = exports[..i].iter().find(|e| self.path_of(e) == path) {
-                self.exported_twice(first, export);
+            let path = self.tables.scopes.path_of(export);
+            if let Some(first) = exports[..i].iter().find(|e| self.tables.scopes.path_of(e) == path) {
+                self.rules().exported_twice(first, export);
             }
         }
         for wanted in self.tables.links.externs.clone().into_iter().filter(|e| !is_func(e)) {
-            let path = self.path_of(&wanted);
-            let fits = |e: &&Linked| is_type(e.item) == is_type(wanted.item) && self.path_of(e) == path;
+            let path = self.tables.scopes.path_of(&wanted);
+            let fits = |e: &&Linked| {
+                is_type(e.item) == is_type(wanted.item) && self.tables.scopes.path_of(e) == path
+            };
             match said.iter().chain(&exports).find(fits).cloned() {
                 Some(found) => self.link(wanted, found),
                 None if !wanted.complete => self.not_linked(&wanted),
@@ -137,13 +136,49 @@ impl Checked {
         }
     }
 
+    fn not_linked(&mut self, wanted: &Linked) {
+        if self.tables.links.stays_open() {
+            return;
+        }
+        let name = wanted.name.name;
+        let message = format!("`{name}` has no definition");
+        let path = self.tables.scopes.path_of(wanted);
+        let (export, value) = match wanted.item {
+            Item::Global(id) => {
+                let ty = self.tables.globals[id].decl.ty.as_ref().and_then(written_name).unwrap_or("..");
+                (format!("static const {ty} {name} = ..;"), "VALUE".to_string())
+            }
+            _ => {
+                let bases: Vec<&str> = wanted.bases.iter().filter_map(written_name).collect();
+                let (written, fits) = match bases[..] {
+                    [] => (String::new(), String::new()),
+                    _ => (
+                        format!(" : {}", bases.join(", ")),
+                        format!("` with a type that conforms to `{}", bases.join("`, `")),
+                    ),
+                };
+                (format!("struct {name}{written} = ..;"), format!("TYPE{fits}"))
+            }
+        };
+        self.diagnostics.push(
+            Diagnostic::new(codes::NOT_LINKED, wanted.name.span, message)
+                .here("declared without a default")
+                .help(format!(
+                    "add a module with `export {export}` after the program, or use \
+                     `--specialize-global {path}={value}`"
+                )),
+        );
+    }
+}
+
+impl Checked {
     /// Links functions: what is exported under the name and takes the same types.
     pub(crate) fn link_functions(&mut self) {
         let exports = self.tables.links.exports.clone();
         for wanted in self.tables.links.externs.clone().into_iter().filter(is_func) {
-            let path = self.path_of(&wanted);
+            let path = self.tables.scopes.path_of(&wanted);
             let mut found: Vec<Linked> =
-                exports.iter().filter(|e| self.path_of(e) == path).cloned().collect();
+                exports.iter().filter(|e| self.tables.scopes.path_of(e) == path).cloned().collect();
             found.retain(|e| match (wanted.item, e.item) {
                 (Item::Func(prototype), Item::Func(definition)) => {
                     self.is_prototype_of(prototype, definition)
@@ -151,22 +186,12 @@ impl Checked {
                 _ => false,
             });
             if let [first, second, ..] = &found[..] {
-                self.exported_twice(first, second);
+                self.rules().exported_twice(first, second);
             }
             if let Some(found) = found.first() {
-                self.link(wanted, found.clone());
+                self.collector().link(wanted, found.clone());
             }
         }
-    }
-
-    /// Has a name stand for what is declared elsewhere.
-    fn link(&mut self, wanted: Linked, found: Linked) {
-        self.tables.scopes[wanted.scope].replace(wanted.name.name, wanted.item, found.item);
-        self.tables.links.made.push((wanted, found));
-    }
-
-    fn path_of(&self, linked: &Linked) -> Symbol {
-        self.qualified(linked.scope, linked.name.name.as_str())
     }
 
     /// Whether what was linked fits, and whether the command line speaks of things that are there.
@@ -174,7 +199,7 @@ impl Checked {
         for (wanted, found) in std::mem::take(&mut self.tables.links.made) {
             self.check_link(&wanted, &found);
         }
-        self.check_given_names();
+        self.rules().check_given_names();
     }
 
     fn check_link(&mut self, wanted: &Linked, found: &Linked) {
@@ -183,12 +208,12 @@ impl Checked {
                 self.ensure_global(a);
                 self.ensure_global(b);
                 let [ours, theirs] = [a, b].map(|id| self.program.globals[id].ty);
-                self.must_equal(ours, theirs, wanted, found);
+                self.rules().must_equal(ours, theirs, wanted, found);
             }
             (Item::Func(a), Item::Func(b)) if a != b && self.program.funcs[a].generics.params.is_empty() => {
                 self.check_no_diff(a, b);
                 let [ours, theirs] = [a, b].map(|id| self.program.funcs[id].result);
-                self.must_equal(ours, theirs, wanted, found);
+                self.rules().must_equal(ours, theirs, wanted, found);
             }
             (_, Item::Alias(_) | Item::Struct(_) | Item::Enum(_)) => {
                 let Some(ty) = self.linked_ty(found.item) else { return };
@@ -221,33 +246,16 @@ impl Checked {
 
     /// Reports a type that does not conform; says whether it does.
     fn must_conform(&mut self, ty: Ty, interface: InterfaceRef, span: Span, declared: Option<Span>) -> bool {
-        if self.is_error(ty) || self.conforms(ty, interface) {
+        if self.program.types.is_error(ty) || self.conforms(ty, interface) {
             return true;
         }
-        let message = self.describe_unmet(Bound::Conforms(ty, interface));
+        let message = self.facts().describe_unmet(Bound::Conforms(ty, interface));
         let mut diagnostic = Diagnostic::new(codes::UNMET_BOUND, span, message);
         if let Some(declared) = declared {
             diagnostic = diagnostic.label(declared, "required here");
         }
         self.diagnostics.push(diagnostic.help("use a type that conforms, or add the conformance"));
         false
-    }
-
-    fn must_equal(&mut self, ours: Ty, theirs: Ty, wanted: &Linked, found: &Linked) {
-        if ours == theirs || self.is_error(ours) || self.is_error(theirs) {
-            return;
-        }
-        let [ours, theirs] = [ours, theirs].map(|ty| self.show_ty(ty));
-        let message = format!("`{}` is exported as `{theirs}`, but declared as `{ours}`", wanted.name.name);
-        let diagnostic = Diagnostic::new(codes::BAD_LINK, found.name.span, message);
-        self.diagnostics.push(diagnostic.label(wanted.name.span, "declared `extern` here"));
-    }
-
-    /// Whether what is open may stay so, for whoever links the module with others. Remembers that it did.
-    pub(crate) fn stays_open(&mut self) -> bool {
-        let partial = self.tables.links.given.partial;
-        self.tables.links.open |= partial;
-        partial
     }
 
     /// Whether something was left open. Nothing can be made of the program then.
@@ -259,14 +267,14 @@ impl Checked {
     pub(crate) fn open_type(&mut self, decl: &ast::AliasDecl, scope: ScopeId) -> Ty {
         // Of a generic type, or one that inherits from a structure, nothing is said.
         if !decl.generics.params.is_empty() {
-            return self.error_ty();
+            return self.program.types.error();
         }
         let mut bounds = vec![];
         for base in &decl.bases {
             let ty = self.resolve_ty(base, scope);
             match self.program.types.kind(ty) {
                 TyKind::Interface(interface, args) => bounds.push(InterfaceRef { interface, args }),
-                _ => return self.error_ty(),
+                _ => return self.program.types.error(),
             }
         }
         let ast::Ident { name, span } = decl.name;
@@ -291,56 +299,65 @@ impl Checked {
         self.tables.links.open_values.insert(id, val);
         Some(val)
     }
+}
 
+impl<'a> Facts<'a> {
     /// The interfaces of a type that stays open.
-    pub(crate) fn open_bounds(&self, ty: Ty) -> &[InterfaceRef] {
+    pub(crate) fn open_bounds(self, ty: Ty) -> &'a [InterfaceRef] {
         match self.program.types.kind(ty) {
             TyKind::Param(param) => self.tables.links.open_types.get(&param).map_or(&[], Vec::as_slice),
             _ => &[],
         }
     }
+}
 
-    fn not_linked(&mut self, wanted: &Linked) {
-        if self.stays_open() {
+impl Collector<'_> {
+    /// Has a name stand for what is declared elsewhere.
+    fn link(&mut self, wanted: Linked, found: Linked) {
+        self.tables.scopes[wanted.scope].replace(wanted.name.name, wanted.item, found.item);
+        self.tables.links.made.push((wanted, found));
+    }
+}
+
+impl Rules<'_> {
+    /// Reports a type in a function or another type that is left open: only declarations of modules are linked.
+    pub(crate) fn open_inside(&mut self, name: ast::Ident) {
+        let message = format!("`{}` can be left open outside functions and types only", name.name);
+        self.diagnostics.push(Diagnostic::new(codes::MISPLACED, name.span, message).help("move it out"));
+    }
+
+    fn must_equal(&mut self, ours: Ty, theirs: Ty, wanted: &Linked, found: &Linked) {
+        if ours == theirs || self.program.types.is_error(ours) || self.program.types.is_error(theirs) {
             return;
         }
-        let name = wanted.name.name;
-        let message = format!("`{name}` has no definition");
-        let path = self.path_of(wanted);
-        let (export, value) = match wanted.item {
-            Item::Global(id) => {
-                let ty = self.tables.globals[id].decl.ty.as_ref().and_then(written_name).unwrap_or("..");
-                (format!("static const {ty} {name} = ..;"), "VALUE".to_string())
-            }
-            _ => {
-                let bases: Vec<&str> = wanted.bases.iter().filter_map(written_name).collect();
-                let (written, fits) = match bases[..] {
-                    [] => (String::new(), String::new()),
-                    _ => (
-                        format!(" : {}", bases.join(", ")),
-                        format!("` with a type that conforms to `{}", bases.join("`, `")),
-                    ),
-                };
-                (format!("struct {name}{written} = ..;"), format!("TYPE{fits}"))
-            }
-        };
-        self.diagnostics.push(
-            Diagnostic::new(codes::NOT_LINKED, wanted.name.span, message)
-                .here("declared without a default")
-                .help(format!(
-                    "add a module with `export {export}` after the program, or use \
-                     `--specialize-global {path}={value}`"
-                )),
-        );
+        let [ours, theirs] = [ours, theirs].map(|ty| self.show(ty));
+        let message = format!("`{}` is exported as `{theirs}`, but declared as `{ours}`", wanted.name.name);
+        let diagnostic = Diagnostic::new(codes::BAD_LINK, found.name.span, message);
+        self.diagnostics.push(diagnostic.label(wanted.name.span, "declared `extern` here"));
     }
 
     fn exported_twice(&mut self, first: &Linked, second: &Linked) {
-        let message = format!("`{}` is exported twice", self.path_of(second));
+        let message = format!("`{}` is exported twice", self.tables.scopes.path_of(second));
         self.diagnostics.push(
             Diagnostic::new(codes::EXPORTED_TWICE, second.name.span, message)
                 .label(first.name.span, "exported here too")
                 .help("use only one of the two modules"),
         );
+    }
+}
+
+impl Scopes {
+    fn path_of(&self, linked: &Linked) -> Symbol {
+        self.qualified(linked.scope, linked.name.name.as_str())
+    }
+}
+
+impl Links {
+    /// Whether what is open may stay so, for whoever links the module with others. Remembers that it did.
+    pub(crate) fn stays_open(&mut self) -> bool {
+        let partial = self.given.partial;
+        self.open |= partial;
+        partial
     }
 }
 

@@ -14,11 +14,13 @@ pub(crate) use link::Links;
 use crate::codes;
 use crate::declarations::attribute_rules;
 use crate::declarations::attrs;
-use crate::hir::{GenericParam, GenericParamId, InterfaceId, Ty, TyKind};
+use crate::facts::{Facts, Rules};
+use crate::hir::{GenericParam, GenericParamId, InterfaceId, Program, Ty, TyKind, Types};
 use crate::names::access::{Access, Defaults};
-use crate::tables::{GenericsId, GenericsInfo, Item, Module, Owner, Prefix, Progress, ScopeId};
+use crate::names::scopes::Scopes;
+use crate::tables::{GenericsId, GenericsInfo, Item, Module, Owner, Prefix, Progress, ScopeId, Tables};
 use crate::{Checked, Input};
-use cotangent_base::{Diagnostic, Span, Symbol};
+use cotangent_base::{Diagnostic, Diagnostics, Span, Symbol};
 use cotangent_syntax::ast::{self, DeclKind};
 use std::sync::Arc;
 
@@ -32,7 +34,37 @@ struct Place {
     defaults: Defaults,
 }
 
+/// Collects declarations: adds to the program and the tables, and resolves nothing.
+pub(crate) struct Collector<'a> {
+    /// The typed program, which gets a placeholder for each declaration.
+    pub program: &'a mut Program,
+    /// Scopes, and the syntax of declarations.
+    pub tables: &'a mut Tables,
+    /// Where reports go.
+    pub diagnostics: &'a mut Diagnostics,
+    /// From where the declaration that is being collected can be seen.
+    access: Access,
+}
+
 impl Checked {
+    /// Collects what is declared in bodies or on the command line.
+    pub(crate) fn collector(&mut self) -> Collector<'_> {
+        let Checked { program, tables, diagnostics } = self;
+        Collector { program, tables, diagnostics, access: Access::Public }
+    }
+}
+
+impl Collector<'_> {
+    /// What is collected so far.
+    fn facts(&self) -> Facts<'_> {
+        Facts { program: self.program, tables: self.tables }
+    }
+
+    /// The rules for declarations as written.
+    fn rules(&mut self) -> Rules<'_> {
+        Rules { program: self.program, tables: self.tables, diagnostics: self.diagnostics }
+    }
+
     /// Collects the files of the library into one scope.
     pub(crate) fn collect_library(&mut self, inputs: Vec<Input>) {
         let root = self.root_generics();
@@ -162,12 +194,6 @@ impl Checked {
         self.new_scope(Some(parent), owner, generics, &path, library)
     }
 
-    /// `name` with the names around it.
-    fn qualified(&self, scope: ScopeId, name: &str) -> Symbol {
-        let path = &self.tables.scopes[scope].path();
-        if path.is_empty() { Symbol::new(name) } else { Symbol::new(&format!("{path}{name}")) }
-    }
-
     /// Declares the declarations of a block: local types and aliases.
     pub(crate) fn collect_local(&mut self, decl: ast::Decl, scope: ScopeId) {
         let generics = self.tables.scopes[scope].generics();
@@ -187,14 +213,14 @@ impl Checked {
 
     fn collect_decl(&mut self, decl: ast::Decl, place: Place) {
         let prefix = Prefix { attributes: decl.attributes.into(), modifiers: decl.modifiers.into() };
-        let access = self.access_of(&prefix.modifiers, place.scope, place.owner, place.defaults);
-        self.tables.declaring.set(access);
+        let access = self.rules().access_of(&prefix.modifiers, place.scope, place.owner, place.defaults);
+        self.access = access;
         if !self.tables.scopes[place.scope].is_library() {
-            self.check_placement(&prefix.attributes, spot(&decl.kind));
-            self.check_written(&decl.kind, &prefix.modifiers, place.scope, place.owner);
-            self.check_idle_words(&decl.kind, &prefix.modifiers, place.owner);
+            self.rules().check_placement(&prefix.attributes, spot(&decl.kind));
+            self.rules().check_written(&decl.kind, &prefix.modifiers, place.scope, place.owner);
+            self.rules().check_idle_words(&decl.kind, &prefix.modifiers, place.owner);
             if let Some(name) = declared_name(&decl.kind) {
-                let on = self.qualified(place.scope, name.as_str());
+                let on = self.tables.scopes.qualified(place.scope, name.as_str());
                 self.note_user_attributes(&decl.kind, &prefix.attributes, on, place.scope);
             }
         }
@@ -212,7 +238,7 @@ impl Checked {
             DeclKind::Extension(ext) => self.collect_extension(*ext, place),
             DeclKind::Enum(decl) => self.collect_enum(decl.into(), prefix, place),
             DeclKind::Alias(decl) if decl.ty.is_none() && !matches!(place.owner, Owner::Module) => {
-                self.open_inside(decl.name);
+                self.rules().open_inside(decl.name);
             }
             DeclKind::Alias(decl) => self.collect_alias(decl.into(), place),
             DeclKind::Constraint(condition) => self.collect_constraint(*condition, decl.span, place),
@@ -221,7 +247,7 @@ impl Checked {
             DeclKind::Subscript(sub) => self.collect_subscript(*sub, &prefix, decl.span, place),
             DeclKind::Namespace(path, decls) => {
                 // What counts is how far the things inside can be seen.
-                self.tables.declaring.clear();
+                self.access = Access::Public;
                 self.collect_namespace(&path, decls, place);
             }
             DeclKind::Using(path) => {
@@ -248,7 +274,7 @@ impl Checked {
 
     /// Enters a name. Functions share names; anything else may be declared once.
     fn declare(&mut self, scope: ScopeId, name: ast::Ident, item: Item) {
-        let access = self.tables.declaring.access();
+        let access = self.access;
         if access != Access::Public {
             self.tables.scopes[scope].restrict(item, access);
         }
@@ -271,7 +297,7 @@ impl Checked {
             (Item::Field(n), Owner::Struct(id)) => {
                 self.tables.structs[id].fields.get(n as usize).map(|(field, _)| field.name.span)
             }
-            _ => self.item_span(previous),
+            _ => self.facts().item_span(previous),
         };
         if let Some(span) = first {
             diagnostic = diagnostic.label(span, "first declared here");
@@ -290,7 +316,7 @@ impl Checked {
             let pack = matches!(param.kind, Pack(_) | ValuePack(_));
             let witness = matches!(param.kind, Witness(..));
             if !witness {
-                self.check_pack_is_last(&own, param, pack);
+                self.rules().check_pack_is_last(&own, param, pack);
             }
             let id = self.program.params.push(GenericParam {
                 name: param.name.name,
@@ -301,7 +327,7 @@ impl Checked {
             });
             if let Value(_) | ValuePack(_) | Witness(..) = param.kind {
                 // Known to be a value at once; which type is resolved with the bounds.
-                let error = self.error_ty();
+                let error = self.program.types.error();
                 self.program.params[id].value = Some(error);
             }
             if !witness {
@@ -310,18 +336,6 @@ impl Checked {
             own.push(id);
         }
         self.push_generics(parent, own, Arc::new(syntax.clone()), scope, None)
-    }
-
-    /// A pack takes all arguments that are left, so that none are left for what follows it.
-    fn check_pack_is_last(&mut self, before: &[GenericParamId], param: &ast::GenericParam, pack: bool) {
-        if pack || !before.iter().any(|p| self.program.params[*p].pack) {
-            return;
-        }
-        let message = format!("`{}` follows a pack", param.name.name);
-        self.diagnostics.push(
-            Diagnostic::new(codes::MISPLACED, param.name.span, message)
-                .help("a pack takes all remaining arguments; put it last"),
-        );
     }
 
     fn push_generics(
@@ -376,9 +390,33 @@ impl Checked {
             _ => {}
         }
     }
+}
 
+impl Scopes {
+    /// `name` with the names around it.
+    fn qualified(&self, scope: ScopeId, name: &str) -> Symbol {
+        let path = &self[scope].path();
+        if path.is_empty() { Symbol::new(name) } else { Symbol::new(&format!("{path}{name}")) }
+    }
+}
+
+impl Rules<'_> {
+    /// A pack takes all arguments that are left, so that none are left for what follows it.
+    fn check_pack_is_last(&mut self, before: &[GenericParamId], param: &ast::GenericParam, pack: bool) {
+        if pack || !before.iter().any(|p| self.program.params[*p].pack) {
+            return;
+        }
+        let message = format!("`{}` follows a pack", param.name.name);
+        self.diagnostics.push(
+            Diagnostic::new(codes::MISPLACED, param.name.span, message)
+                .help("a pack takes all remaining arguments; put it last"),
+        );
+    }
+}
+
+impl Facts<'_> {
     /// Where an item is declared.
-    pub(crate) fn item_span(&self, item: Item) -> Option<Span> {
+    pub(crate) fn item_span(self, item: Item) -> Option<Span> {
         let program = &self.program;
         match item {
             Item::Func(id) => Some(program.funcs[id].span),
@@ -394,10 +432,12 @@ impl Checked {
             Item::Field(_) | Item::Namespace(_) | Item::Const(..) => None,
         }
     }
+}
 
+impl Types {
     /// The type of something wrong.
-    pub(crate) fn error_ty(&mut self) -> Ty {
-        self.program.types.ty(TyKind::Error)
+    pub(crate) fn error(&mut self) -> Ty {
+        self.ty(TyKind::Error)
     }
 }
 

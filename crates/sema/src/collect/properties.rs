@@ -4,8 +4,8 @@
 //! one accessor, so it is allowed before the property only if there is one.
 
 use super::Place;
-use crate::Checked;
 use crate::codes;
+use crate::collect::Collector;
 use crate::declarations::attrs;
 use crate::derive;
 use crate::tables::{ElementAccess, FuncSource, Item, Owner, Prefix, PropId, PropInfo};
@@ -13,7 +13,7 @@ use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast::{self, ModifierKind};
 use std::sync::Arc;
 
-impl Checked {
+impl Collector<'_> {
     pub(super) fn collect_property(&mut self, decl: ast::PropertyDecl, prefix: &Prefix, place: Place) {
         let is_static = prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Static);
         let id = self.push_property(

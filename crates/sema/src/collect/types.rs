@@ -2,8 +2,8 @@
 //! too.
 
 use super::Place;
-use crate::Checked;
 use crate::codes;
+use crate::collect::Collector;
 use crate::declarations::{attrs, placement};
 use crate::hir::{Assoc, Enum, EnumId, GenericParam, Generics, GlobalKind, Interface, Struct, StructId};
 use crate::tables::{
@@ -14,16 +14,16 @@ use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast::{self, DeclKind, ModifierKind};
 use std::sync::Arc;
 
-impl Checked {
+impl Collector<'_> {
     pub(super) fn collect_struct(
         &mut self,
         mut decl: ast::StructDecl,
         prefix: &Prefix,
         place: Place,
     ) -> StructId {
-        let access = self.tables.declaring.access();
+        let access = self.access;
         self.spread_bits(&mut decl, place.scope);
-        self.check_member_targets(&prefix.attributes, &decl);
+        self.rules().check_member_targets(&prefix.attributes, &decl);
         let members = std::mem::take(&mut decl.members);
         let converts = members.iter().any(|m| attrs::has(&m.attributes, attrs::IMPLICIT));
         let decl = Arc::new(decl);
@@ -33,7 +33,7 @@ impl Checked {
         let magic = attrs::string(&prefix.attributes, attrs::MAGIC);
         let builtin = magic.and_then(builtin_type);
         self.program.structs.push(Struct {
-            name: self.qualified(place.scope, decl.name.name.as_str()),
+            name: self.tables.scopes.qualified(place.scope, decl.name.name.as_str()),
             span: decl.name.span,
             generics: Generics::default(),
             fields: vec![],
@@ -77,7 +77,7 @@ impl Checked {
     }
 
     pub(super) fn collect_interface(&mut self, mut decl: ast::InterfaceDecl, prefix: &Prefix, place: Place) {
-        let access = self.tables.declaring.access();
+        let access = self.access;
         let members = std::mem::take(&mut decl.members);
         let decl = Arc::new(decl);
         let id = self.tables.interfaces.next_key();
@@ -91,7 +91,7 @@ impl Checked {
             span: decl.name.span,
         });
         self.program.interfaces.push(Interface {
-            name: self.qualified(place.scope, decl.name.name.as_str()),
+            name: self.tables.scopes.qualified(place.scope, decl.name.name.as_str()),
             span: decl.name.span,
             generics: Generics::default(),
             this,
@@ -122,7 +122,7 @@ impl Checked {
     }
 
     pub(super) fn collect_extension(&mut self, mut decl: ast::ExtensionDecl, place: Place) {
-        let access = self.tables.declaring.access();
+        let access = self.access;
         let members = std::mem::take(&mut decl.members);
         let decl = Arc::new(decl);
         let id = self.tables.exts.next_key();
@@ -148,10 +148,10 @@ impl Checked {
         let anonymous = decl.name.is_none();
         let name = decl.name.map_or("enum", |n| n.name.as_str());
         let scope = self.member_scope(place.scope, Owner::Enum(id), place.generics, name);
-        let underlying = self.error_ty();
+        let underlying = self.program.types.error();
         let span = decl.name.map(|n| n.span).or(decl.cases.first().map(|c| c.0.span));
         self.program.enums.push(Enum {
-            name: self.qualified(place.scope, name),
+            name: self.tables.scopes.qualified(place.scope, name),
             underlying,
             cases: decl.cases.iter().map(|c| (c.0.name, 0)).collect(),
             span: span.unwrap_or(Span::none()),
@@ -233,8 +233,8 @@ impl Checked {
                 _ => None,
             })
             .collect();
-        let offsets = members.iter().map(|(_, semantic)| self.packoffset(*semantic)).collect();
-        let wish = self.wish(&prefix.attributes, None);
+        let offsets = members.iter().map(|(_, semantic)| self.rules().packoffset(*semantic)).collect();
+        let wish = self.rules().wish(&prefix.attributes, None);
         let decl = ast::StructDecl {
             name: ast::Ident { name: Symbol::new(&format!("cbuffer {}", name.name)), ..name },
             is_class: false,

@@ -1,10 +1,11 @@
 //! Collects functions and variables.
 
 use super::Place;
-use crate::Checked;
 use crate::capability::Targets;
 use crate::codes;
+use crate::collect::Collector;
 use crate::declarations::{attrs, placement};
+use crate::facts::Rules;
 use crate::hir::{Func, FuncDiff, FuncId, FuncKind, Generics, Global, GlobalKind, Inline, StructId};
 use crate::names::access::Defaults;
 use crate::tables::{FuncInfo, FuncSource, GenericsId, GlobalInfo, Item, Owner, Prefix, Progress, ScopeId};
@@ -12,7 +13,7 @@ use cotangent_base::{Diagnostic, Wish};
 use cotangent_syntax::ast::{self, ModifierKind};
 use std::sync::Arc;
 
-impl Checked {
+impl Collector<'_> {
     pub(super) fn collect_func(&mut self, decl: Arc<ast::FuncDecl>, prefix: Prefix, place: Place) {
         let name = match decl.kind {
             ast::FuncKind::Constructor => ast::Ident { name: attrs::INIT.into(), span: decl.name.span },
@@ -61,9 +62,9 @@ impl Checked {
             Owner::Interface(interface) => FuncKind::Requirement(interface),
             _ => FuncKind::Plain,
         };
-        let result = self.error_ty();
+        let result = self.program.types.error();
         let func = self.program.funcs.push(Func {
-            name: self.qualified(place.scope, name.name.as_str()),
+            name: self.tables.scopes.qualified(place.scope, name.name.as_str()),
             span: name.span,
             kind,
             generics: Generics::default(),
@@ -98,16 +99,20 @@ impl Checked {
     pub(super) fn collect_var(&mut self, decl: Arc<ast::VarDecl>, prefix: Prefix, place: Place) {
         let has = |kind| prefix.modifiers.iter().any(|m| m.kind == kind);
         if let (Owner::Struct(id), false) = (place.owner, has(ModifierKind::Static)) {
-            self.not_shared(&decl, &prefix);
+            self.rules().not_shared(&decl, &prefix);
             let number = self.tables.structs[id].fields.len() as u32;
             self.declare(place.scope, decl.name, Item::Field(number));
             self.tables.structs.add_field(id, decl, prefix);
             return;
         }
-        self.no_bit_field(&decl);
+        self.rules().no_bit_field(&decl);
         match place.owner {
             Owner::Interface(_) => {
-                self.check_requirement_kind(&decl, has(ModifierKind::Static), has(ModifierKind::Const));
+                self.rules().check_requirement_kind(
+                    &decl,
+                    has(ModifierKind::Static),
+                    has(ModifierKind::Const),
+                );
                 return self.collect_constant_requirement(&decl, &prefix, place);
             }
             Owner::Extension(_) if !has(ModifierKind::Static) => {
@@ -143,39 +148,15 @@ impl Checked {
             GlobalKind::Param
         };
         let name = decl.name;
-        let wish = self.wish(&prefix.attributes, decl.semantic);
+        let wish = self.rules().wish(&prefix.attributes, decl.semantic);
         let id = self.push_global(decl, kind, None, place);
         self.program.globals[id].wish = wish;
         self.tables.globals.set_binding(id, placement::open_binding(&prefix.attributes));
         self.program.globals[id].specialized = specialized;
         if kind == GlobalKind::Param {
-            self.program.globals[id].row_major = crate::declarations::signature::row_major(&prefix.modifiers);
+            self.program.globals[id].row_major = attrs::row_major(&prefix.modifiers);
         }
         self.declare(place.scope, name, Item::Global(id));
-    }
-
-    /// Of variables, an interface may ask for constants only.
-    fn check_requirement_kind(&mut self, decl: &ast::VarDecl, is_static: bool, is_const: bool) {
-        let name = decl.name.name;
-        let (message, help) = match (is_static, is_const) {
-            (true, true) => return,
-            (false, false) => (
-                "an interface cannot have fields".to_string(),
-                format!("declare a property, `property {name} : T {{ get; }}`, which a field can satisfy"),
-            ),
-            _ => (format!("the requirement `{name}` must be `static const`"), "write both words".to_string()),
-        };
-        self.diagnostics.push(Diagnostic::new(codes::MISPLACED, decl.name.span, message).help(help));
-    }
-
-    /// A field is where its structure is.
-    fn not_shared(&mut self, decl: &ast::VarDecl, prefix: &Prefix) {
-        let Some(shared) = prefix.modifiers.iter().find(|m| m.kind == ModifierKind::GroupShared) else {
-            return;
-        };
-        let message = format!("the field `{}` cannot be `groupshared`", decl.name.name);
-        let help = "declare variables of the structure `groupshared`, or make the field `static groupshared`";
-        self.diagnostics.push(Diagnostic::new(codes::MISPLACED, shared.span, message).help(help));
     }
 
     /// A global with nothing resolved.
@@ -186,10 +167,10 @@ impl Checked {
         buffer: Option<StructId>,
         place: Place,
     ) -> crate::hir::GlobalId {
-        let ty = self.error_ty();
+        let ty = self.program.types.error();
         let params = self.tables.generics[place.generics].params.to_vec();
         let id = self.program.globals.push(Global {
-            name: self.qualified(place.scope, decl.name.name.as_str()),
+            name: self.tables.scopes.qualified(place.scope, decl.name.name.as_str()),
             ty,
             kind,
             wish: Wish::default(),
@@ -251,7 +232,6 @@ impl Checked {
     ) -> crate::hir::GlobalId {
         let generics = self.tables.scopes[scope].generics();
         let place = Place { scope, owner: Owner::Module, generics, defaults: Defaults::PUBLIC };
-        self.tables.declaring.clear();
         let name = decl.name;
         let id = self.push_global(decl.into(), kind, None, place);
         self.tables.globals.set_local(id);
@@ -267,7 +247,7 @@ impl Checked {
         place: Place,
     ) {
         let Some(ty) = decl.ty.clone() else {
-            self.unsupported(decl.name.span, "a requirement without a type");
+            self.rules().unsupported(decl.name.span, "a requirement without a type");
             return;
         };
         let get = ast::Accessor {
@@ -279,6 +259,32 @@ impl Checked {
         };
         let property = ast::PropertyDecl { name: decl.name, ty, accessors: vec![get] };
         self.collect_property(property, prefix, place);
+    }
+}
+
+impl Rules<'_> {
+    /// Of variables, an interface may ask for constants only.
+    fn check_requirement_kind(&mut self, decl: &ast::VarDecl, is_static: bool, is_const: bool) {
+        let name = decl.name.name;
+        let (message, help) = match (is_static, is_const) {
+            (true, true) => return,
+            (false, false) => (
+                "an interface cannot have fields".to_string(),
+                format!("declare a property, `property {name} : T {{ get; }}`, which a field can satisfy"),
+            ),
+            _ => (format!("the requirement `{name}` must be `static const`"), "write both words".to_string()),
+        };
+        self.diagnostics.push(Diagnostic::new(codes::MISPLACED, decl.name.span, message).help(help));
+    }
+
+    /// A field is where its structure is.
+    fn not_shared(&mut self, decl: &ast::VarDecl, prefix: &Prefix) {
+        let Some(shared) = prefix.modifiers.iter().find(|m| m.kind == ModifierKind::GroupShared) else {
+            return;
+        };
+        let message = format!("the field `{}` cannot be `groupshared`", decl.name.name);
+        let help = "declare variables of the structure `groupshared`, or make the field `static groupshared`";
+        self.diagnostics.push(Diagnostic::new(codes::MISPLACED, shared.span, message).help(help));
     }
 }
 

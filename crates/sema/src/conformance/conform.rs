@@ -12,6 +12,7 @@ pub(crate) use index::{ConformanceIndex, Search};
 use crate::Checked;
 use crate::codes;
 use crate::derive;
+use crate::facts::Facts;
 use crate::hir::{
     Arg, Args, AssocId, Bound, ConformanceId, ConformanceRef, FuncKind, FuncRef, InterfaceId, InterfaceRef,
     Ty, TyKind, Witness,
@@ -46,7 +47,7 @@ impl Checked {
     /// The interfaces that a type not yet known conforms to, by the assumptions in force.
     pub(crate) fn bounds_of(&mut self, ty: Ty) -> Vec<InterfaceRef> {
         let mut interfaces: Vec<InterfaceRef> = vec![];
-        let asked = self.whole_element(ty).unwrap_or(ty);
+        let asked = self.program.types.whole_element(ty).unwrap_or(ty);
         for bound in self.tables.assumptions.iter() {
             if let Bound::Conforms(bounded, interface) = bound
                 && *bounded == asked
@@ -54,12 +55,12 @@ impl Checked {
                 interfaces.push(*interface);
             }
         }
-        interfaces.extend_from_slice(self.open_bounds(ty));
+        interfaces.extend_from_slice(self.facts().open_bounds(ty));
         if let TyKind::Assoc(base, assoc, args) = self.program.types.kind(ty) {
             self.ensure_assoc(assoc);
             let interface = self.program.assocs[assoc].interface;
-            let list = self.interface_args(base, InterfaceRef { interface, args });
-            let params = self.interface_params(interface);
+            let list = self.program.interface_args(base, InterfaceRef { interface, args });
+            let params = self.facts().interface_params(interface);
             for bound in self.program.assocs[assoc].bounds.clone() {
                 interfaces.push(self.replace_interface(bound, &params, list));
             }
@@ -106,7 +107,7 @@ impl Checked {
     /// The conformances filed under a type's head, then those for any type.
     fn filed_conformances(&mut self, ty: Ty, interface: Option<InterfaceId>) -> Vec<ConformanceId> {
         let mut ids = vec![];
-        for head in self.head_of(ty).into_iter().chain([Head::Any]) {
+        for head in self.names().head_of(ty).into_iter().chain([Head::Any]) {
             self.ensure_conformances(head);
             let filed = self.tables.index.conformances(head);
             let wanted = |id: &&ConformanceId| {
@@ -118,7 +119,7 @@ impl Checked {
     }
 
     fn conformance_fits(&mut self, id: ConformanceId, ty: Ty) -> Option<(ConformanceRef, InterfaceRef)> {
-        let generics = self.owner_generics(self.tables.conformances[id].owner);
+        let generics = self.facts().owner_generics(self.tables.conformances[id].owner);
         let (pattern, interface) =
             (self.program.conformances[id].ty, self.program.conformances[id].interface);
         let args = self.match_under(generics, pattern, ty)?;
@@ -126,23 +127,6 @@ impl Checked {
         let interface = self.replace_interface(interface, &params, args);
         let reference = ConformanceRef { conformance: id, args };
         Some((reference, interface))
-    }
-
-    /// The parameters of a declaration with members.
-    pub(crate) fn owner_generics(&self, owner: Owner) -> GenericsId {
-        match owner {
-            Owner::Struct(id) => self.tables.structs[id].generics,
-            Owner::Extension(id) => self.tables.exts[id].generics,
-            Owner::Interface(id) => self.tables.interfaces[id].generics,
-            Owner::Enum(id) => self.tables.scopes[self.tables.enums[id].scope].generics(),
-            Owner::Module => cotangent_base::Entity::new(0),
-        }
-    }
-
-    /// Whether an extension of all types states conformances to an interface.
-    pub(crate) fn is_stated_for_all(&self, interface: InterfaceId) -> bool {
-        let all = self.tables.index.conformances(Head::Any);
-        all.iter().any(|id| self.program.conformances[*id].interface.interface == interface)
     }
 
     /// How a known type conforms to an interface.
@@ -162,16 +146,16 @@ impl Checked {
         match self.program.types.kind(ty) {
             TyKind::Error => true,
             _ if self.tables.interfaces[interface.interface].decl.is_conjunction => {
-                let params = self.interface_params(interface.interface);
-                let args = self.interface_args(ty, interface);
+                let params = self.facts().interface_params(interface.interface);
+                let args = self.program.interface_args(ty, interface);
                 let all = self.closure(ty, vec![interface]);
                 let direct = self.program.interfaces[interface.interface].bases.clone();
                 let direct = direct.into_iter().map(|base| self.replace_interface(base, &params, args));
                 let direct: Vec<InterfaceRef> = direct.collect();
                 direct.into_iter().all(|base| all.contains(&base) && self.conforms(ty, base))
             }
-            TyKind::Each(pack) if self.elements_of(pack).is_some() => {
-                let types = self.members_to_satisfy(pack);
+            TyKind::Each(pack) if self.program.types.elements_of(pack).is_some() => {
+                let types = self.packs().members_to_satisfy(pack);
                 types.into_iter().all(|ty| self.conforms(ty, interface))
             }
             TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
@@ -181,7 +165,7 @@ impl Checked {
                 let own = InterfaceRef { interface: id, args };
                 self.closure(ty, vec![own]).contains(&interface)
             }
-            TyKind::Enum(_) if self.is_enum_interface(interface.interface) => true,
+            TyKind::Enum(_) if self.facts().is_enum_interface(interface.interface) => true,
             TyKind::Tuple(_) if self.program.lang.differentiable == Some(interface.interface) => {
                 derive::tuple_differential(self, ty).is_some()
             }
@@ -204,11 +188,6 @@ impl Checked {
         if stated.is_empty() { stated } else { self.closure(ty, stated) }
     }
 
-    /// Whether an interface is the one that all enumerations conform to.
-    pub(crate) fn is_enum_interface(&self, interface: InterfaceId) -> bool {
-        self.tables.lang.get(&"__EnumType".into()) == Some(&Item::Interface(interface))
-    }
-
     /// The associated type of a known type.
     pub(crate) fn assoc_of(&mut self, ty: Ty, assoc: AssocId, interface: InterfaceRef) -> Option<Ty> {
         if let TyKind::Tuple(_) = self.program.types.kind(ty)
@@ -217,7 +196,7 @@ impl Checked {
             return derive::tuple_differential(self, ty);
         }
         if let TyKind::Enum(id) = self.program.types.kind(ty)
-            && self.is_enum_interface(interface.interface)
+            && self.facts().is_enum_interface(interface.interface)
         {
             self.ensure_enum(id);
             return Some(self.program.enums[id].underlying);
@@ -235,12 +214,13 @@ impl Checked {
             return;
         }
         let owner = self.tables.conformances[id].owner;
-        let saved = self.enter(self.owner_generics(owner));
+        let saved = self.enter(self.facts().owner_generics(owner));
         let (ty, interface) = (self.program.conformances[id].ty, self.program.conformances[id].interface);
         for assoc in self.program.interfaces[interface.interface].assocs.clone() {
             let name = self.program.assocs[assoc].name;
             let members = self.own_members(ty, name);
-            let mut members = members.into_iter().filter(|f| self.is_type_item(f.item)).collect::<Vec<_>>();
+            let mut members =
+                members.into_iter().filter(|f| self.program.is_type_item(f.item)).collect::<Vec<_>>();
             // Each of several extensions may say what the type has for its own interface.
             if let Owner::Extension(ext) = owner {
                 let own = self.tables.scopes[self.tables.exts[ext].scope].items(name);
@@ -274,8 +254,8 @@ impl Checked {
         let name = self.program.assocs[assoc].name;
         let message = format!(
             "`{}` does not define `{name}` of `{}`",
-            self.show_ty(ty),
-            self.show_interface(interface)
+            self.show(ty),
+            self.facts().show_interface(interface)
         );
         let declared = self.program.assocs[assoc].span;
         self.diagnostics.push(
@@ -283,7 +263,7 @@ impl Checked {
                 .label(declared, "required here")
                 .help(format!("add `typealias {name} = ..;`")),
         );
-        let error = self.error_ty();
+        let error = self.program.types.error();
         self.program.conformances[id].assocs.insert(assoc, error);
     }
 
@@ -293,7 +273,7 @@ impl Checked {
             return None;
         };
         let list = self.program.types.list(requirement.args).to_vec();
-        let count = self.interface_params(interface).len();
+        let count = self.facts().interface_params(interface).len();
         let Some((Arg::Ty(ty), rest)) = list.split_first() else {
             return None;
         };
@@ -328,5 +308,29 @@ impl Checked {
             return None;
         }
         Some(self.project(ty, assoc, args))
+    }
+}
+
+impl Facts<'_> {
+    /// Whether an extension of all types states conformances to an interface.
+    pub(crate) fn is_stated_for_all(self, interface: InterfaceId) -> bool {
+        let all = self.tables.index.conformances(Head::Any);
+        all.iter().any(|id| self.program.conformances[*id].interface.interface == interface)
+    }
+
+    /// Whether an interface is the one that all enumerations conform to.
+    pub(crate) fn is_enum_interface(self, interface: InterfaceId) -> bool {
+        self.tables.lang.get(&"__EnumType".into()) == Some(&Item::Interface(interface))
+    }
+
+    /// The parameters of a declaration with members.
+    pub(crate) fn owner_generics(self, owner: Owner) -> GenericsId {
+        match owner {
+            Owner::Struct(id) => self.tables.structs[id].generics,
+            Owner::Extension(id) => self.tables.exts[id].generics,
+            Owner::Interface(id) => self.tables.interfaces[id].generics,
+            Owner::Enum(id) => self.tables.scopes[self.tables.enums[id].scope].generics(),
+            Owner::Module => cotangent_base::Entity::new(0),
+        }
     }
 }

@@ -33,7 +33,7 @@ impl Checked {
                     self.tables.interfaces.add_constraint_bound(id, bound);
                 }
                 ast::Where::NonEmpty(at) | ast::Where::Coerces(at, ..) | ast::Where::Perhaps(at, _) => {
-                    self.unsupported(at.span, "a `__constraint` of this form");
+                    self.rules().unsupported(at.span, "a `__constraint` of this form");
                 }
             }
         }
@@ -58,8 +58,8 @@ impl Checked {
             };
             for interface in interfaces {
                 let bounds = self.constraints(interface.interface);
-                let params = self.interface_params(interface.interface);
-                let args = self.interface_args(base, interface);
+                let params = self.facts().interface_params(interface.interface);
+                let args = self.program.interface_args(base, interface);
                 // Only what the constraint speaks of is replaced, so that `T.A == X` does not become `X == X`.
                 for bound in bounds {
                     found.extend(self.constraint_under(bound, &params, args));
@@ -103,18 +103,20 @@ impl Checked {
     /// Checks that a conforming type holds to the constraints of its interface.
     pub(crate) fn check_constraints(&mut self, id: ConformanceId) {
         let Conformance { ty, interface, span, .. } = self.program.conformances[id];
-        let params = self.interface_params(interface.interface);
-        let args = self.interface_args(ty, interface);
+        let params = self.facts().interface_params(interface.interface);
+        let args = self.program.interface_args(ty, interface);
         for bound in self.constraints(interface.interface) {
             let bound = self.replace_bound(bound, &params, args);
             let met = match bound {
                 Bound::Conforms(ty, interface) => self.conforms(ty, interface),
-                Bound::Equal(a, b) => a == b || self.is_error(a) || self.is_error(b),
+                Bound::Equal(a, b) => {
+                    a == b || self.program.types.is_error(a) || self.program.types.is_error(b)
+                }
                 Bound::Count(..) | Bound::NonEmpty(_) | Bound::Optional(..) | Bound::Coerces(..) => true,
             };
             if !met {
-                let unmet = self.describe_unmet(bound);
-                let message = format!("`{}` breaks a `__constraint`: {unmet}", self.show_ty(ty));
+                let unmet = self.facts().describe_unmet(bound);
+                let message = format!("`{}` breaks a `__constraint`: {unmet}", self.show(ty));
                 let declared = self.program.interfaces[interface.interface].span;
                 let diagnostic = Diagnostic::new(codes::UNMET_BOUND, span, message);
                 self.diagnostics.push(diagnostic.label(declared, "the interface that states it"));

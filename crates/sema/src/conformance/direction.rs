@@ -3,7 +3,7 @@
 //! A caller that knows only the requirement passes arguments as the requirement says, so the member must take each parameter in
 //! the same way. One exception: where the requirement has `inout`, the member may have `in` or `out`.
 
-use crate::Checked;
+use crate::facts::Facts;
 use crate::hir::{Dir, FuncId, Param};
 use crate::names::lookup::Found;
 use crate::tables::Item;
@@ -36,14 +36,14 @@ impl Passing {
     }
 }
 
-impl Checked {
+impl<'a> Facts<'a> {
     /// Whether a member passes its parameters as a requirement does.
-    pub(crate) fn passes_alike(&self, required: FuncId, member: FuncId) -> bool {
+    pub(crate) fn passes_alike(self, required: FuncId, member: FuncId) -> bool {
         self.other_passing(required, member).is_none()
     }
 
     /// If only one member has the requirement's name: how its parameters are passed otherwise, for a message.
-    pub(crate) fn passed_otherwise(&self, required: FuncId, found: &[Found]) -> Option<String> {
+    pub(crate) fn passed_otherwise(self, required: FuncId, found: &[Found]) -> Option<String> {
         let [Found { item: Item::Func(member), .. }] = *found else { return None };
         let (param, own, wanted) = self.other_passing(required, member)?;
         let (own, wanted) = (own.word(), wanted.word());
@@ -51,7 +51,7 @@ impl Checked {
     }
 
     /// The words before a parameter that say how it is passed.
-    pub(crate) fn passing_words(&self, func: FuncId, number: usize) -> &'static str {
+    pub(crate) fn passing_words(self, func: FuncId, number: usize) -> &'static str {
         match self.passing(func, number) {
             Passing::In => "",
             Passing::Out => "out ",
@@ -61,11 +61,12 @@ impl Checked {
         }
     }
 
-    fn other_passing(&self, required: FuncId, member: FuncId) -> Option<(&Param, Passing, Passing)> {
+    fn other_passing(self, required: FuncId, member: FuncId) -> Option<(&'a Param, Passing, Passing)> {
         let all = |func: FuncId| &self.program.funcs[func].params;
         let pairs = all(member).iter().zip(all(required)).enumerate();
         // The elements of a pack are matched one by one elsewhere, and are only ever read.
-        let mut pairs = pairs.take_while(|(_, (a, b))| !self.is_pack(a.ty) && !self.is_pack(b.ty));
+        let mut pairs =
+            pairs.take_while(|(_, (a, b))| !self.program.is_pack(a.ty) && !self.program.is_pack(b.ty));
         pairs.find_map(|(number, (param, _))| {
             let own = self.passing(member, number);
             let wanted = self.passing(required, number);
@@ -73,7 +74,7 @@ impl Checked {
         })
     }
 
-    fn passing(&self, func: FuncId, number: usize) -> Passing {
+    fn passing(self, func: FuncId, number: usize) -> Passing {
         let param = &self.program.funcs[func].params[number];
         let written = self.tables.written_params(func).get(number);
         let constant = |m: &cotangent_syntax::ast::Modifier| m.kind == ModifierKind::ConstRef;

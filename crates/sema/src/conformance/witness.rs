@@ -8,8 +8,10 @@ use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
 use crate::derive::{self, Signature};
+use crate::facts::{Facts, Rules};
 use crate::hir::{
-    Arg, Args, Assoc, Bound, Conformance, ConformanceId, FuncId, FuncRef, GenericParamId, TyKind, Witness,
+    Arg, Args, Assoc, Bound, Conformance, ConformanceId, FuncId, FuncRef, GenericParamId, Program, TyKind,
+    Witness,
 };
 use crate::names::lookup::Found;
 use crate::tables::{FuncSource, Item};
@@ -35,7 +37,7 @@ impl Checked {
         }
         self.complete_assocs(id);
         let owner = self.tables.conformances[id].owner;
-        let saved = self.enter(self.owner_generics(owner));
+        let saved = self.enter(self.facts().owner_generics(owner));
         let interface = self.program.conformances[id].interface;
         for requirement in self.program.interfaces[interface.interface].requirements.clone() {
             self.ensure_func(requirement);
@@ -44,7 +46,7 @@ impl Checked {
                     if let Witness::Func(func) = witness {
                         derive::check_witness(self, requirement, func.func);
                         self.tables.conformances.meet(requirement, func.func);
-                        self.check_override(requirement, func.func);
+                        self.rules().check_override(requirement, func.func);
                     }
                     self.program.conformances[id].witnesses.insert(requirement, witness);
                 }
@@ -65,8 +67,8 @@ impl Checked {
             // A differential must hold to more than its bounds; whoever checks that says it better.
             return;
         }
-        let params = self.interface_params(interface.interface);
-        let args = self.interface_args(ty, interface);
+        let params = self.facts().interface_params(interface.interface);
+        let args = self.program.interface_args(ty, interface);
         for assoc in self.program.interfaces[interface.interface].assocs.clone() {
             self.ensure_assoc(assoc);
             let Some(chosen) = self.program.conformances[id].assocs.get(&assoc).copied() else {
@@ -75,9 +77,9 @@ impl Checked {
             for bound in self.program.assocs[assoc].bounds.clone() {
                 let bound = self.replace_interface(bound, &params, args);
                 if !self.conforms(chosen, bound) {
-                    let unmet = self.describe_unmet(Bound::Conforms(chosen, bound));
+                    let unmet = self.facts().describe_unmet(Bound::Conforms(chosen, bound));
                     let Assoc { name, span: declared, .. } = self.program.assocs[assoc];
-                    let message = format!("`{name}` of `{}` is not suitable: {unmet}", self.show_ty(ty));
+                    let message = format!("`{name}` of `{}` is not suitable: {unmet}", self.show(ty));
                     let diagnostic = Diagnostic::new(codes::UNMET_BOUND, span, message);
                     self.diagnostics.push(diagnostic.label(declared, "required here"));
                 }
@@ -85,30 +87,12 @@ impl Checked {
         }
     }
 
-    /// What replaces a default must say `override`, so that a default added later replaces nothing by accident.
-    fn check_override(&mut self, requirement: FuncId, witness: FuncId) {
-        let info = &self.tables.funcs[witness];
-        let marked = info.prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Override);
-        let library = self.tables.scopes[info.scope].is_library();
-        if marked || library || requirement == witness || !self.program.funcs[requirement].has_body {
-            return;
-        }
-        let name = self.program.funcs[witness].name;
-        let (span, declared) = (self.program.funcs[witness].span, self.program.funcs[requirement].span);
-        let message = format!("`{name}` replaces a default of its interface without `override`");
-        self.diagnostics.push(
-            Diagnostic::new(codes::MISSING_OVERRIDE, span, message)
-                .label(declared, "the default")
-                .help("write `override` before it"),
-        );
-    }
-
     fn witness_for(&mut self, id: ConformanceId, requirement: FuncId) -> Option<Witness> {
         let (wanted, around) = self.wanted(id, requirement);
         let ty = self.program.conformances[id].ty;
-        let (name, accessor) = self.requirement_name(requirement);
+        let (name, accessor) = self.facts().requirement_name(requirement);
         let found = self.own_members(ty, name);
-        let found: Vec<Found> = found.into_iter().filter(|f| !self.is_requirement(f.item)).collect();
+        let found: Vec<Found> = found.into_iter().filter(|f| !self.program.is_requirement(f.item)).collect();
         for member in &found {
             if let Some(witness) = self.meets(&wanted, *member, accessor) {
                 return Some(witness);
@@ -159,19 +143,13 @@ impl Checked {
         self.default_value_wrapper(id, requirement, &wanted.signature)
     }
 
-    fn is_requirement(&self, item: Item) -> bool {
-        match item {
-            Item::Func(func) => matches!(self.program.funcs[func].kind, crate::hir::FuncKind::Requirement(_)),
-            _ => false,
-        }
-    }
-
     /// The requirement seen from the conforming type, and the arguments under which it is seen.
     pub(crate) fn wanted(&mut self, id: ConformanceId, requirement: FuncId) -> (Wanted, Vec<Arg>) {
         let (ty, interface) = (self.program.conformances[id].ty, self.program.conformances[id].interface);
         let params = self.program.funcs[requirement].generics.params.clone();
-        let outer = self.interface_params(interface.interface).len();
-        let own: Vec<Arg> = params[outer.min(params.len())..].iter().map(|p| self.param_arg(*p)).collect();
+        let outer = self.facts().interface_params(interface.interface).len();
+        let own: Vec<Arg> =
+            params[outer.min(params.len())..].iter().map(|p| self.program.param_arg(*p)).collect();
         let mut around = vec![Arg::Ty(ty)];
         around.extend_from_slice(self.program.types.list(interface.args));
         around.extend_from_slice(&own);
@@ -187,8 +165,8 @@ impl Checked {
         let Conformance { ty, interface, .. } = self.program.conformances[id];
         let all = self.bounds(self.tables.funcs[requirement].generics);
         let outer = self.bounds(self.tables.interfaces[interface.interface].generics).len();
-        let params = self.interface_params(interface.interface);
-        let args = self.interface_args(ty, interface);
+        let params = self.facts().interface_params(interface.interface);
+        let args = self.program.interface_args(ty, interface);
         all[outer..].iter().map(|bound| self.replace_bound(*bound, &params, args)).collect()
     }
 
@@ -199,22 +177,6 @@ impl Checked {
         }
         signature.result = self.replace(signature.result, params, args);
         signature
-    }
-
-    /// The name under which a requirement is met, and which accessor of it.
-    pub(crate) fn requirement_name(&self, requirement: FuncId) -> (Symbol, Option<AccessorKind>) {
-        match &self.tables.funcs[requirement].source {
-            FuncSource::Func(decl) => match decl.kind {
-                Written::Constructor => (attrs::INIT.into(), None),
-                Written::Operator => (attrs::operator_name(decl.name.name.as_str()), None),
-                Written::Plain => (decl.name.name, None),
-            },
-            FuncSource::Accessor(property, number) => {
-                let info = &self.tables.props[*property];
-                let name = info.name.unwrap_or_else(|| attrs::SUBSCRIPT.into());
-                (name, Some(info.accessors[*number].kind))
-            }
-        }
     }
 
     /// Whether a member meets a requirement.
@@ -248,7 +210,7 @@ impl Checked {
             }
             (Item::Field(number), Some(kind)) if !wanted.is_static => {
                 let of = member.of?;
-                let (id, args) = self.struct_of(of)?;
+                let (id, args) = self.names().struct_of(of)?;
                 let types = self.fields_under(id, args);
                 let offset = types.len() - self.tables.structs[id].fields.len();
                 let index = number as usize + offset;
@@ -260,7 +222,7 @@ impl Checked {
             }
             (Item::Global(global), Some(AccessorKind::Get)) => {
                 self.ensure_global(global);
-                let getter = self.getter_of(global);
+                let getter = self.collector().getter_of(global);
                 self.func_meets(wanted, getter, member)
             }
             _ => None,
@@ -280,7 +242,7 @@ impl Checked {
         }
         let args = self.program.types.args(&args);
         let own = self.signature_under(func, &params, args);
-        let (own, required) = (self.unpacked(own), self.unpacked(wanted.signature.clone()));
+        let (own, required) = (self.program.unpacked(own), self.program.unpacked(wanted.signature.clone()));
         let same =
             |a: &derive::SigParam, b: &derive::SigParam| a.ty == b.ty && (a.dir == b.dir || a.name == "this");
         let throws = |func: FuncId| self.program.funcs[func].throws;
@@ -295,8 +257,8 @@ impl Checked {
             && own.params.iter().zip(&required.params).all(|(a, b)| same(a, b))
             && own.result == required.result
             && this_fits
-            && self.passes_alike(wanted.func, func)
-            && !self.drops_elsewhere(&own, &required, wanted.func)
+            && self.facts().passes_alike(wanted.func, func)
+            && !self.program.drops_elsewhere(&own, &required, wanted.func)
             && !self.is_pickier(wanted, func, args);
         fits.then_some(Witness::Func(FuncRef { func, args }))
     }
@@ -312,13 +274,60 @@ impl Checked {
         self.tables.assumptions.forget_since(before);
         unmet.is_some()
     }
+}
+
+impl Rules<'_> {
+    /// What replaces a default must say `override`, so that a default added later replaces nothing by accident.
+    fn check_override(&mut self, requirement: FuncId, witness: FuncId) {
+        let info = &self.tables.funcs[witness];
+        let marked = info.prefix.modifiers.iter().any(|m| m.kind == ModifierKind::Override);
+        let library = self.tables.scopes[info.scope].is_library();
+        if marked || library || requirement == witness || !self.program.funcs[requirement].has_body {
+            return;
+        }
+        let name = self.program.funcs[witness].name;
+        let (span, declared) = (self.program.funcs[witness].span, self.program.funcs[requirement].span);
+        let message = format!("`{name}` replaces a default of its interface without `override`");
+        self.diagnostics.push(
+            Diagnostic::new(codes::MISSING_OVERRIDE, span, message)
+                .label(declared, "the default")
+                .help("write `override` before it"),
+        );
+    }
+}
+
+impl Facts<'_> {
+    /// The name under which a requirement is met, and which accessor of it.
+    pub(crate) fn requirement_name(self, requirement: FuncId) -> (Symbol, Option<AccessorKind>) {
+        match &self.tables.funcs[requirement].source {
+            FuncSource::Func(decl) => match decl.kind {
+                Written::Constructor => (attrs::INIT.into(), None),
+                Written::Operator => (attrs::operator_name(decl.name.name.as_str()), None),
+                Written::Plain => (decl.name.name, None),
+            },
+            FuncSource::Accessor(property, number) => {
+                let info = &self.tables.props[*property];
+                let name = info.name.unwrap_or_else(|| attrs::SUBSCRIPT.into());
+                (name, Some(info.accessors[*number].kind))
+            }
+        }
+    }
+}
+
+impl Program {
+    fn is_requirement(&self, item: Item) -> bool {
+        match item {
+            Item::Func(func) => matches!(self.funcs[func].kind, crate::hir::FuncKind::Requirement(_)),
+            _ => false,
+        }
+    }
 
     /// Whether a member says `no_diff` elsewhere than the requirement. The derivative of the requirement has the signature that
     /// follows from the requirement, so the member is called through a wrapper then.
     fn drops_elsewhere(&self, own: &Signature, required: &Signature, requirement: FuncId) -> bool {
         let differs =
             |(own, required): (&derive::SigParam, &derive::SigParam)| required.no_diff != own.no_diff;
-        self.program.funcs[requirement].diff.is_differentiable()
+        self.funcs[requirement].diff.is_differentiable()
             && (own.params.iter().zip(&required.params).any(differs)
                 || required.no_diff_result != own.no_diff_result)
     }
@@ -329,7 +338,7 @@ impl Checked {
             |param: &derive::SigParam, item: Arg| Some(derive::SigParam { ty: item.ty()?, ..*param });
         let params = std::mem::take(&mut signature.params);
         for param in params {
-            match self.elements_of(param.ty).filter(|_| self.is_pack(param.ty)) {
+            match self.types.elements_of(param.ty).filter(|_| self.is_pack(param.ty)) {
                 Some(items) => signature.params.extend(items.into_iter().filter_map(|i| element(&param, i))),
                 None => signature.params.push(param),
             }

@@ -18,7 +18,7 @@ use crate::declarations::attrs;
 use crate::derive::{SigParam, Signature};
 use crate::hir::{
     Arg, Body, ConformanceId, DiffMode, Dir, Expr, ExprKind, Func, FuncDiff, FuncId, FuncKind, FuncRef,
-    GenericParam, GenericParamId, Inline, Param, Stmt, StmtKind, This, Ty, TyKind, Witness,
+    GenericParam, GenericParamId, Inline, Param, Program, Stmt, StmtKind, This, Ty, TyKind, Witness,
 };
 use crate::names::lookup::Found;
 use crate::tables::{FuncInfo, FuncSource, GenericsId, GenericsInfo, Item, Owner, Prefix, Progress, ScopeId};
@@ -48,12 +48,24 @@ struct Wrapped {
     differentiable: Option<DiffMode>,
 }
 
-impl Checked {
+impl Program {
     fn wrapped(&self, func: FuncId) -> Wrapped {
-        let called = &self.program.funcs[func];
+        let called = &self.funcs[func];
         Wrapped { span: called.span, differentiable: called.diff.differentiable }
     }
 
+    /// Whether a generic parameter and an argument are both types, both values or both packs.
+    fn kind_fits(&self, param: GenericParamId, arg: Arg) -> bool {
+        let GenericParam { value, pack, .. } = self.params[param];
+        match arg {
+            Arg::Ty(ty) => pack == self.is_pack(ty) && (pack || value.is_none()),
+            Arg::Val(_) => value.is_some() && !pack,
+            Arg::Laid(..) => false,
+        }
+    }
+}
+
+impl Checked {
     /// A function with the required signature that calls one of `members`, if that checks.
     pub(crate) fn wrapper(
         &mut self,
@@ -73,23 +85,23 @@ impl Checked {
         let made = self.wrapping_body(scope, name, &wanted.signature, &members);
         self.leave(saved);
         let (body, called) = made?;
-        if !self.passes_alike(requirement, called) {
+        if !self.facts().passes_alike(requirement, called) {
             return None;
         }
-        let called = self.wrapped(called);
+        let called = self.program.wrapped(called);
         Some(self.required_wrapper(id, requirement, &wanted.signature, generics, body, called))
     }
 
     /// The generic parameters of what stands for a requirement: those of the conforming type, and the requirement's own with what is
     /// assumed of them.
     fn wrapper_generics(&mut self, id: ConformanceId, requirement: FuncId, wanted: &Wanted) -> GenericsId {
-        let parent = self.owner_generics(self.tables.conformances[id].owner);
+        let parent = self.facts().owner_generics(self.tables.conformances[id].owner);
         if wanted.own.is_empty() {
             return parent;
         }
         let required = self.tables.funcs[requirement].generics;
         let interface = self.program.conformances[id].interface.interface;
-        let outer = self.interface_params(interface).len();
+        let outer = self.facts().interface_params(interface).len();
         let own: Vec<_> = self.tables.generics[required].params[outer..].to_vec();
         let own_bounds = wanted.bounds.clone();
         let params = self.tables.generics[parent].params.iter().chain(&own).copied().collect();
@@ -118,18 +130,8 @@ impl Checked {
         let params = self.program.funcs[func].generics.params.clone();
         let behind = params.get(args.len() - own.len()..)?.to_vec();
         let fits = behind.len() == own.len()
-            && behind.into_iter().zip(own).all(|(param, arg)| self.kind_fits(param, *arg));
+            && behind.into_iter().zip(own).all(|(param, arg)| self.program.kind_fits(param, *arg));
         fits.then(|| Found { args: self.program.types.args(&args), ..member })
-    }
-
-    /// Whether a generic parameter and an argument are both types, both values or both packs.
-    fn kind_fits(&self, param: GenericParamId, arg: Arg) -> bool {
-        let GenericParam { value, pack, .. } = self.program.params[param];
-        match arg {
-            Arg::Ty(ty) => pack == self.is_pack(ty) && (pack || value.is_none()),
-            Arg::Val(_) => value.is_some() && !pack,
-            Arg::Laid(..) => false,
-        }
     }
 
     /// A function with the required signature that gets or sets `member`, a field or property of a base.
@@ -140,17 +142,17 @@ impl Checked {
         signature: &Signature,
         member: Found,
     ) -> Option<Witness> {
-        let (name, accessor) = self.requirement_name(requirement);
+        let (name, accessor) = self.facts().requirement_name(requirement);
         let is_set = accessor? == ast::AccessorKind::Set;
         let owner = self.tables.conformances[id].owner;
-        let scope = self.tables.generics[self.owner_generics(owner)].scope;
+        let scope = self.tables.generics[self.facts().owner_generics(owner)].scope;
         let span = self.program.conformances[id].span;
         let called = match member.item {
             Item::Property(property) => {
                 let info = &self.tables.props[property];
                 let func = if is_set { info.set } else { info.get }?;
                 self.ensure_func(func);
-                self.wrapped(func)
+                self.program.wrapped(func)
             }
             _ => Wrapped { span, differentiable: self.program.funcs[requirement].diff.differentiable },
         };
@@ -173,7 +175,7 @@ impl Checked {
         };
         let block = wrapped_result(&mut cx, result, signature)?;
         let body = cx.finish(params, block);
-        let generics = self.owner_generics(owner);
+        let generics = self.facts().owner_generics(owner);
         Some(self.required_wrapper(id, requirement, signature, generics, body, called))
     }
 
@@ -184,7 +186,7 @@ impl Checked {
         requirement: FuncId,
         signature: &Signature,
     ) -> Option<Witness> {
-        let generics = self.owner_generics(self.tables.conformances[id].owner);
+        let generics = self.facts().owner_generics(self.tables.conformances[id].owner);
         let scope = self.tables.generics[generics].scope;
         let span = self.program.conformances[id].span;
         let mut cx = BodyCx::new(self, scope);
@@ -222,7 +224,7 @@ impl Checked {
             no_diff_result: signature.no_diff_result,
         };
         let func = self.push_wrapper(head, body, called, Around { scope, generics, owner });
-        let args = self.identity(generics);
+        let args = self.names().identity(generics);
         Witness::Func(FuncRef { func, args })
     }
 
@@ -258,9 +260,9 @@ impl Checked {
             result: signature.result,
             no_diff_result: false,
         };
-        let called = self.wrapped(called);
+        let called = self.program.wrapped(called);
         let func = self.push_wrapper(head, body, called, Around { scope, generics, owner });
-        let args = self.identity(generics);
+        let args = self.names().identity(generics);
         Some(FuncRef { func, args })
     }
 
@@ -316,7 +318,7 @@ impl Checked {
         signature: &Signature,
         members: &[Found],
     ) -> Option<(Body, FuncId)> {
-        let span = members.first().and_then(|m| self.item_span(m.item))?;
+        let span = members.first().and_then(|m| self.facts().item_span(m.item))?;
         let mut cx = BodyCx::new(self, scope);
         let mut params = vec![];
         let mut callee = Callee::new(name, members, span);

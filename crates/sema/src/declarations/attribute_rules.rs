@@ -7,6 +7,7 @@ use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Rules;
 use crate::hir::FuncId;
 use crate::tables::ScopeId;
 use cotangent_base::{Diagnostic, Span, Symbol, nearest};
@@ -166,23 +167,45 @@ impl BodyCx<'_> {
         }
         let scope = self.scope;
         let name = self.cx.program.funcs[func].name;
-        self.cx.check_not_removed(&attributes, name, span, scope);
+        self.cx.rules().check_not_removed(&attributes, name, span, scope);
     }
 }
 
 impl Checked {
     /// Warns of attributes of the user's functions that stand for nothing.
     pub(crate) fn check_attributes(&mut self) {
-        let with_stages = self.modules_with_stages();
+        let with_stages = self.facts().modules_with_stages();
         for func in self.tables.funcs.user().to_vec() {
             let (attributes, scope) =
                 (self.tables.funcs[func].prefix.attributes.clone(), self.tables.funcs[func].scope);
             self.warn_unknown_attributes(&attributes, scope);
             self.check_wave_size(&attributes, scope);
-            self.check_semantics(func, &with_stages);
+            self.rules().check_semantics(func, &with_stages);
         }
     }
 
+    /// Warns of attributes that stand for nothing. A user's own is a structure, `FooAttribute` for `[Foo]`.
+    pub(crate) fn warn_unknown_attributes(&mut self, attributes: &[Attribute], scope: ScopeId) {
+        if self.tables.scopes[scope].is_library() {
+            return;
+        }
+        for attribute in attributes {
+            let (name, span) = (attribute.name.name.as_str(), attribute.name.span);
+            let own = Symbol::new(&format!("{name}Attribute"));
+            if is_known(name) || self.lookup_type(scope, own).is_some() {
+                continue;
+            }
+            let message = format!("unknown attribute `{name}` has no effect");
+            let mut diagnostic = Diagnostic::new(codes::UNKNOWN_ATTRIBUTE, span, message);
+            if let Some(near) = nearest(name, KNOWN.iter().map(|known| known.name)) {
+                diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+            }
+            self.diagnostics.push(diagnostic);
+        }
+    }
+}
+
+impl Rules<'_> {
     /// Reports known attributes that are not allowed here, or not with these arguments.
     pub(crate) fn check_placement(&mut self, attributes: &[Attribute], here: Places) {
         for attribute in attributes {
@@ -196,7 +219,7 @@ impl Checked {
             };
             let given = attribute.args.len();
             let message = if known.places & here == 0 {
-                format!("`[{name}]` is not allowed here: it applies to {}", place_words(known.places))
+                format!("`[{name}]` is not allowed here: it applies to {}", applies_to(known.places))
             } else if known.name == "Checkpoint" && here & LOOP == 0 && given > 0 {
                 "`[Checkpoint]` of a function takes no argument: its calls run again as a whole".to_string()
             } else if given < known.least || given > known.most {
@@ -267,26 +290,6 @@ impl Checked {
             self.diagnostics.push(diagnostic.label(first.span, "first one here"));
         }
     }
-
-    /// Warns of attributes that stand for nothing. A user's own is a structure, `FooAttribute` for `[Foo]`.
-    pub(crate) fn warn_unknown_attributes(&mut self, attributes: &[Attribute], scope: ScopeId) {
-        if self.tables.scopes[scope].is_library() {
-            return;
-        }
-        for attribute in attributes {
-            let (name, span) = (attribute.name.name.as_str(), attribute.name.span);
-            let own = Symbol::new(&format!("{name}Attribute"));
-            if is_known(name) || self.lookup_type(scope, own).is_some() {
-                continue;
-            }
-            let message = format!("unknown attribute `{name}` has no effect");
-            let mut diagnostic = Diagnostic::new(codes::UNKNOWN_ATTRIBUTE, span, message);
-            if let Some(near) = nearest(name, KNOWN.iter().map(|known| known.name)) {
-                diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-            }
-            self.diagnostics.push(diagnostic);
-        }
-    }
 }
 
 /// Whether the language, not the program, has an attribute of that name.
@@ -294,8 +297,8 @@ pub(crate) fn is_known(name: &str) -> bool {
     name.starts_with("__") || name.contains("::") || KNOWN.iter().any(|k| k.name.eq_ignore_ascii_case(name))
 }
 
-/// Where an attribute may stand, in words.
-fn place_words(places: Places) -> &'static str {
+/// What an attribute applies to, as messages name it.
+fn applies_to(places: Places) -> &'static str {
     match places {
         FUNCTION => "a function",
         places if places == FUNCTION | LOOP => "a function or a loop",

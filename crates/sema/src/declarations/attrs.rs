@@ -1,7 +1,7 @@
 //! Attributes and names that the checker handles specially.
 
 use cotangent_base::Symbol;
-use cotangent_syntax::ast::{Attribute, ExprKind};
+use cotangent_syntax::ast::{Attribute, ExprKind, Modifier, ModifierKind};
 
 /// The operation a bodiless function of the library stands for.
 pub(crate) const INTRINSIC: &str = "__intrinsic";
@@ -54,4 +54,13 @@ pub(crate) fn step_name(text: &str, post: bool) -> Symbol {
 pub(crate) fn operator_name(text: &str) -> Symbol {
     let symbol = text.strip_prefix("operator").unwrap_or(text).trim();
     Symbol::new(&format!("operator{symbol}"))
+}
+
+/// What modifiers say about how a matrix lies in memory.
+pub(crate) fn row_major(modifiers: &[Modifier]) -> Option<bool> {
+    modifiers.iter().rev().find_map(|m| match m.kind {
+        ModifierKind::RowMajor => Some(true),
+        ModifierKind::ColumnMajor => Some(false),
+        _ => None,
+    })
 }

@@ -7,6 +7,7 @@ use crate::Checked;
 use crate::bodies::constant::wrap;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Rules;
 use crate::hir::{EnumId, TyKind};
 use crate::tables::ScopeId;
 use cotangent_base::{Diagnostic, Scalar, Span};
@@ -27,7 +28,7 @@ impl Checked {
         for (number, (name, value)) in decl.cases.iter().enumerate() {
             let value = match value {
                 Some(value) => self.written_value(value, tag, scope),
-                None => self.next_value(before, flags, tag, name),
+                None => self.rules().next_value(before, flags, tag, name),
             };
             self.program.enums[id].cases[number].1 = value;
             self.tables.enums.set_numbered(id, number + 1);
@@ -45,7 +46,7 @@ impl Checked {
             TyKind::Error => return Scalar::I32,
             _ => {}
         }
-        let message = format!("the values of an enumeration are integers, not `{}`", self.show_ty(ty));
+        let message = format!("the values of an enumeration are integers, not `{}`", self.show(ty));
         self.diagnostics.push(Diagnostic::new(codes::MISMATCH, written.span, message));
         Scalar::I32
     }
@@ -56,11 +57,13 @@ impl Checked {
         let written = self.program.types.known(val).unwrap_or(0);
         let wrapped = wrap(written, tag);
         if wrapped != written {
-            self.wraps(&written.to_string(), wrapped, tag, value.span);
+            self.rules().wraps(&written.to_string(), wrapped, tag, value.span);
         }
         wrapped
     }
+}
 
+impl Rules<'_> {
     /// The value of a case without one.
     fn next_value(&mut self, before: Option<i64>, flags: bool, tag: Scalar, name: &ast::Ident) -> i64 {
         let Some(before) = before else { return i64::from(flags) };
@@ -77,7 +80,7 @@ impl Checked {
     }
 
     fn wraps(&mut self, value: &str, to: i64, tag: Scalar, span: Span) {
-        let message = format!("{value} does not fit `{}` and becomes {to}", self.show_scalar(tag));
+        let message = format!("{value} does not fit `{}` and becomes {to}", self.facts().show_scalar(tag));
         let help = "give the enumeration a wider type, as in `enum E : int64_t`, or change the value";
         self.diagnostics.push(Diagnostic::new(codes::DOES_NOT_FIT, span, message).help(help));
     }

@@ -6,9 +6,9 @@
 //!
 //! Not here: `precise`, `lowp` and others that say nothing about what a program computes.
 
-use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::{Facts, Rules};
 use crate::hir::FuncId;
 use crate::names::access::ModuleId;
 use crate::tables::{FuncSource, Owner};
@@ -27,11 +27,39 @@ fn interpolation(kind: ModifierKind) -> Option<&'static str> {
     })
 }
 
+/// The word for a modifier that is only for parameters.
+fn direction(kind: ModifierKind) -> Option<&'static str> {
+    Some(match kind {
+        ModifierKind::In => "in",
+        ModifierKind::Out => "out",
+        ModifierKind::InOut => "inout",
+        ModifierKind::Ref => "__ref",
+        ModifierKind::ConstRef => "__constref",
+        _ => return None,
+    })
+}
+
+/// The word for a modifier that is only for functions.
+fn of_function(kind: ModifierKind) -> Option<&'static str> {
+    Some(match kind {
+        ModifierKind::Inline => "inline",
+        ModifierKind::Override => "override",
+        ModifierKind::Prefix => "__prefix",
+        ModifierKind::Postfix => "__postfix",
+        _ => return None,
+    })
+}
+
 /// The word for a modifier that is not allowed on a kind of declaration, which the second word names.
 fn misplaced_word(kind: ModifierKind, decl: &DeclKind, owner: Owner) -> Option<(&'static str, &'static str)> {
-    use ModifierKind::{ColumnMajor, GroupShared, Override, RowMajor, Uniform};
+    use ModifierKind::{
+        ColumnMajor, GroupShared, In, InOut, Out, Override, Postfix, Prefix, RowMajor, Uniform,
+    };
     let is_member = !matches!(owner, Owner::Module);
     match (decl, kind) {
+        (DeclKind::Var(_), In | Out | InOut) if is_member => direction(kind).map(|word| (word, "a field")),
+        (DeclKind::Var(_), Prefix | Postfix) => of_function(kind).map(|word| (word, "a variable")),
+        (DeclKind::Func(_), In | Out | InOut) => direction(kind).map(|word| (word, "a function")),
         (DeclKind::Var(_), Override) => Some(("override", "a variable")),
         (DeclKind::Func(_), GroupShared) => Some(("groupshared", "a function")),
         (DeclKind::Func(_), RowMajor) => Some(("row_major", "a function")),
@@ -62,7 +90,7 @@ fn is_semantic(semantic: &Ident) -> bool {
     !semantic.name.as_str().contains('(')
 }
 
-impl Checked {
+impl Rules<'_> {
     fn idle_semantic(&mut self, semantic: Option<Ident>, on: &str) {
         if let Some(semantic) = semantic.filter(is_semantic) {
             self.warn_no_effect(
@@ -84,6 +112,7 @@ impl Checked {
             }
         }
         match decl {
+            DeclKind::Func(func) => self.check_words_of_params(&func.params),
             DeclKind::Var(var) if matches!(owner, Owner::Module) => {
                 self.idle_semantic(var.semantic, "a global variable");
             }
@@ -95,6 +124,22 @@ impl Checked {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Reports words before parameters that are for other declarations, and warns of those that do nothing yet.
+    fn check_words_of_params(&mut self, params: &[ast::Param]) {
+        for modifier in params.iter().flat_map(|param| &param.modifiers) {
+            match (modifier.kind, of_function(modifier.kind)) {
+                (_, Some(word)) => {
+                    let message = format!("`{word}` is not allowed on a parameter");
+                    self.diagnostics
+                        .push(Diagnostic::new(codes::MISPLACED, modifier.span, message).help("remove it"));
+                }
+                (ModifierKind::Idle(word), None) => self.warn_without_effect(word, modifier.span),
+                (ModifierKind::Volatile, None) => self.warn_without_effect("volatile", modifier.span),
+                _ => {}
+            }
         }
     }
 
@@ -111,8 +156,8 @@ impl Checked {
         for modifier in &decl.modifiers {
             let word = match modifier.kind {
                 ModifierKind::Uniform => "uniform",
-                ModifierKind::GloballyCoherent => "globallycoherent",
-                other => match interpolation(other) {
+                ModifierKind::Idle(word) => word,
+                other => match interpolation(other).or(direction(other)).or(of_function(other)) {
                     Some(word) => word,
                     None => continue,
                 },
@@ -127,7 +172,11 @@ impl Checked {
         let FuncSource::Func(decl) = &info.source else { return };
         let decl = decl.clone();
         let attributes = &info.prefix.attributes;
-        if attrs::has(attributes, "shader") || attrs::has(attributes, "numthreads") {
+        let is_kernel = attrs::has(attributes, "numthreads");
+        if attrs::has(attributes, "shader") || is_kernel {
+            if is_kernel {
+                self.check_thread_index(&decl.params);
+            }
             return;
         }
         let on = match info.owner {
@@ -143,8 +192,32 @@ impl Checked {
         }
     }
 
+    /// Warns of a parameter of a compute shader that looks like the number of the thread, if no parameter is one.
+    fn check_thread_index(&mut self, params: &[ast::Param]) {
+        if params.iter().any(|param| param.semantic.is_some()) {
+            return;
+        }
+        let is_index = |param: &&ast::Param| {
+            let is_plain = param.modifiers.is_empty() && param.default.is_none();
+            is_plain
+                && matches!(&param.ty.kind, ast::ExprKind::Name(name) if ["uint3", "int3"].contains(&name.as_str()))
+        };
+        if let Some(param) = params.iter().find(is_index)
+            && let Some(name) = param.name
+        {
+            let message = format!("`{}` has no semantic, so the host sets it for all threads", name.name);
+            let help = format!(
+                "write `{} : SV_DispatchThreadID` for the number of the thread, otherwise `uniform` before it",
+                name.name
+            );
+            self.diagnostics.push(Diagnostic::new(codes::NO_THREAD_INDEX, name.span, message).help(help));
+        }
+    }
+}
+
+impl Facts<'_> {
     /// The modules that mark their entry points.
-    pub(crate) fn modules_with_stages(&self) -> Set<ModuleId> {
+    pub(crate) fn modules_with_stages(self) -> Set<ModuleId> {
         let funcs = self.tables.funcs.user().iter().map(|func| &self.tables.funcs[*func]);
         let marked = funcs.filter(|info| attrs::has(&info.prefix.attributes, "shader"));
         marked.map(|info| self.tables.scopes[info.scope].module()).collect()

@@ -7,6 +7,7 @@
 use crate::Checked;
 use crate::codes;
 use crate::conformance::witness::Wanted;
+use crate::facts::Facts;
 use crate::hir::{Conformance, ConformanceId, FuncId, InterfaceRef, StructId, Ty, TyKind, Witness};
 use crate::names::lookup::Found;
 use crate::tables::Item;
@@ -18,7 +19,7 @@ impl Checked {
     pub(crate) fn levels_to_base(&mut self, mut ty: Ty, base: Ty) -> Option<u32> {
         let mut levels = 0;
         while ty != base {
-            let (id, _) = self.struct_of(ty)?;
+            let (id, _) = self.names().struct_of(ty)?;
             ty = self.base_of(ty, id)?;
             levels += 1;
         }
@@ -28,7 +29,7 @@ impl Checked {
     /// What the nearest structure that `ty` derives from and that knows a name has under it.
     pub(crate) fn inherited_members(&mut self, mut ty: Ty, name: Symbol) -> Vec<Found> {
         let mut levels = 0;
-        while let Some((id, _)) = self.struct_of(ty)
+        while let Some((id, _)) = self.names().struct_of(ty)
             && let Some(base) = self.base_of(ty, id)
         {
             (ty, levels) = (base, levels + 1);
@@ -49,7 +50,7 @@ impl Checked {
         accessor: Option<AccessorKind>,
     ) -> Option<Witness> {
         let ty = self.program.conformances[id].ty;
-        let (name, _) = self.requirement_name(requirement);
+        let (name, _) = self.facts().requirement_name(requirement);
         let found = self.inherited_members(ty, name);
         if wanted.is_static {
             return found.iter().find_map(|member| self.meets(wanted, *member, accessor));
@@ -62,25 +63,10 @@ impl Checked {
         found.iter().any(is_func).then(|| self.wrapper(id, requirement, wanted, &found))?
     }
 
-    /// The structure that `ty` derives from, if that conforms to an interface.
-    pub(crate) fn conforming_base(&self, ty: Ty, interface: InterfaceRef) -> Option<Symbol> {
-        let TyKind::Struct(id, _) = self.program.types.kind(ty) else { return None };
-        let base = self.tables.structs[id].base?;
-        let TyKind::Struct(base_id, _) = self.program.types.kind(base) else { return None };
-        let is_it = |conformance: &Conformance| {
-            let TyKind::Struct(of, _) = self.program.types.kind(conformance.ty) else { return false };
-            of == base_id && conformance.interface.interface == interface.interface
-        };
-        match self.program.conformances.values().any(is_it) {
-            true => Some(self.program.structs[base_id].name),
-            false => self.conforming_base(base, interface),
-        }
-    }
-
     /// Warns of a structure that derives from a differentiable one and is not differentiable itself, and of the other way round.
     pub(crate) fn check_inherited_derivatives(&mut self, id: StructId) {
         let generics = self.tables.structs[id].generics;
-        let args = self.identity(generics);
+        let args = self.names().identity(generics);
         let this = self.struct_ty(id, args);
         let Some(base) = self.base_of(this, id) else { return };
         let saved = self.enter(generics);
@@ -95,7 +81,7 @@ impl Checked {
         if !lost {
             return;
         }
-        let (name, base) = (self.program.structs[id].name, self.show_ty(base));
+        let (name, base) = (self.program.structs[id].name, self.show(base));
         let (message, help) = match of_base {
             true => (
                 format!("`{name}` is not differentiable, but its base `{base}` is"),
@@ -119,7 +105,24 @@ impl Checked {
     }
 
     fn fields_with_derivative(&mut self, ty: Ty) -> bool {
-        let Some((id, args)) = self.struct_of(ty) else { return false };
+        let Some((id, args)) = self.names().struct_of(ty) else { return false };
         self.fields_under(id, args).into_iter().any(|field| self.has_derivative(field))
+    }
+}
+
+impl Facts<'_> {
+    /// The structure that `ty` derives from, if that conforms to an interface.
+    pub(crate) fn conforming_base(self, ty: Ty, interface: InterfaceRef) -> Option<Symbol> {
+        let TyKind::Struct(id, _) = self.program.types.kind(ty) else { return None };
+        let base = self.tables.structs[id].base?;
+        let TyKind::Struct(base_id, _) = self.program.types.kind(base) else { return None };
+        let is_it = |conformance: &Conformance| {
+            let TyKind::Struct(of, _) = self.program.types.kind(conformance.ty) else { return false };
+            of == base_id && conformance.interface.interface == interface.interface
+        };
+        match self.program.conformances.values().any(is_it) {
+            true => Some(self.program.structs[base_id].name),
+            false => self.conforming_base(base, interface),
+        }
     }
 }

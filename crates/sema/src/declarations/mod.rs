@@ -6,7 +6,11 @@
 //! | module | subject |
 //! |---|---|
 //! | [`table`] | the tables of declarations |
-//! | [`signature`] | functions, fields, globals; [`Checked::settle`](crate::Checked::settle) |
+//! | [`signature`] | signatures of functions |
+//! | [`entry`] | entry points and their stages |
+//! | [`fields`] | fields of structures |
+//! | [`globals`] | types of globals |
+//! | [`settling`] | work that is put off; [`Checked::settle`](crate::Checked::settle) |
 //! | [`parameters`] | directions and defaults of parameters |
 //! | [`prototypes`] | functions declared without a body |
 //! | [`inherited`] | what a structure has from its base |
@@ -22,7 +26,10 @@
 
 pub(crate) mod attribute_rules;
 pub(crate) mod attrs;
+mod entry;
 mod enums;
+mod fields;
+mod globals;
 mod idle;
 mod inherited;
 pub(crate) mod parameters;
@@ -30,6 +37,7 @@ pub(crate) mod placement;
 mod prototypes;
 pub(crate) mod removed;
 mod rules;
+pub(crate) mod settling;
 pub(crate) mod signature;
 pub(crate) mod table;
 pub(crate) mod user_attributes;

@@ -5,6 +5,7 @@
 use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
+use crate::facts::Rules;
 use crate::hir::FuncId;
 use crate::tables::FuncInfo;
 use cotangent_base::Diagnostic;
@@ -15,9 +16,9 @@ impl Checked {
     pub(crate) fn check_parameters(&mut self, id: FuncId) {
         let FuncInfo { scope, generics, .. } = self.tables.funcs[id];
         let params = self.tables.written_params(id).to_vec();
-        self.check_defaults_last(&params);
+        self.rules().check_defaults_last(&params);
         for (number, param) in params.iter().enumerate() {
-            self.check_passing(param);
+            self.rules().check_passing(param);
             if let Some(default) = &param.default {
                 self.ensure_func(id);
                 let ty = self.program.funcs[id].params[number].ty;
@@ -27,7 +28,9 @@ impl Checked {
             }
         }
     }
+}
 
+impl Rules<'_> {
     /// After a parameter with a default, only others with defaults may come, and packs, which may be empty.
     fn check_defaults_last(&mut self, params: &[ast::Param]) {
         let Some(first) = params.iter().position(|p| p.default.is_some()) else { return };

@@ -5,18 +5,23 @@
 use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Rules;
 use crate::hir::{Global, GlobalId, TyKind};
 use cotangent_base::{Diagnostic, Register, Span, Wish};
 use cotangent_syntax::ast::{self, Attribute, ExprKind};
 
-impl Checked {
+/// What is wrong with `[[vk::binding(..)]]`.
+const VK_BINDING: &str = "`vk::binding` takes a binding and a set, which are not negative";
+const VK_HELP: &str = "write `[[vk::binding(1, 0)]]`";
+
+impl Rules<'_> {
     /// What a declaration with these attributes and this semantic wants.
     pub(crate) fn wish(&mut self, attributes: &[Attribute], semantic: Option<ast::Ident>) -> Wish {
         let mut wish = Wish { push_constant: attrs::has(attributes, "vk::push_constant"), ..Wish::default() };
         if let Some(binding) = attrs::find(attributes, "vk::binding") {
             wish.binding = numbers(&binding.args);
             if wish.binding.is_none() && open_binding(attributes).is_empty() {
-                self.bad_place(binding.span, "`vk::binding` takes a binding and a set, both numbers");
+                self.bad_binding(binding.span, VK_BINDING, VK_HELP);
             }
         }
         let written = match attrs::find(attributes, "register") {
@@ -28,12 +33,38 @@ impl Checked {
             let only_space = matches!(&words[..], [space] if space.starts_with("space"));
             if wish.register.is_none() && !only_space {
                 let message = format!("`register({})` is not a valid binding", words.join(", "));
-                self.bad_place(span, &message);
+                let help = "write `b`, `t`, `u` or `s` with a number, and a space if there is one: `register(b0, space2)`";
+                self.bad_binding(span, &message, help);
             }
         }
         wish
     }
 
+    /// The offset that `packoffset(c2.y)` gives a member of a `cbuffer`.
+    pub(crate) fn packoffset(&mut self, semantic: Option<ast::Ident>) -> Option<u32> {
+        let semantic = semantic?;
+        let words = arguments(semantic.name.as_str(), "packoffset")?;
+        let offset = match &words[..] {
+            [place] => offset(place),
+            _ => None,
+        };
+        if offset.is_none() {
+            let message = format!("`packoffset({})` is not a valid offset", words.join(", "));
+            self.bad_binding(
+                semantic.span,
+                &message,
+                "write a row and a component, as in `packoffset(c2.y)`",
+            );
+        }
+        offset
+    }
+
+    fn bad_binding(&mut self, span: Span, message: &str, help: &str) {
+        self.diagnostics.push(Diagnostic::new(codes::BAD_BINDING, span, message).help(help));
+    }
+}
+
+impl Checked {
     /// Computes the numbers of `[[vk::binding(..)]]` that are not literals.
     pub(crate) fn resolve_binding(&mut self, id: GlobalId) {
         let info = &self.tables.globals[id];
@@ -48,13 +79,11 @@ impl Checked {
             match self.program.types.known(val).and_then(|n| u32::try_from(n).ok()) {
                 Some(n) => numbers.push(n),
                 None => {
-                    return self.bad_place(
-                        arg.span,
-                        match self.program.globals[id].specialized {
-                            true => "the number of a specialization constant must not be negative",
-                            false => "`vk::binding` takes a binding and a set, both numbers",
-                        },
-                    );
+                    let message = match self.program.globals[id].specialized {
+                        true => "the number of a specialization constant must not be negative",
+                        false => VK_BINDING,
+                    };
+                    return self.rules().bad_binding(arg.span, message, VK_HELP);
                 }
             }
         }
@@ -64,22 +93,9 @@ impl Checked {
             _ => return,
         };
     }
+}
 
-    /// The offset that `packoffset(c2.y)` gives a member of a `cbuffer`.
-    pub(crate) fn packoffset(&mut self, semantic: Option<ast::Ident>) -> Option<u32> {
-        let semantic = semantic?;
-        let words = arguments(semantic.name.as_str(), "packoffset")?;
-        let offset = match &words[..] {
-            [place] => offset(place),
-            _ => None,
-        };
-        if offset.is_none() {
-            let message = format!("`packoffset({})` is not a valid offset", words.join(", "));
-            self.bad_place(semantic.span, &message);
-        }
-        offset
-    }
-
+impl Rules<'_> {
     /// Reports a specialization constant that is no scalar or enumeration.
     pub(crate) fn check_specialized_type(&mut self, id: GlobalId) {
         let Global { name, span, ty, specialized, .. } = self.program.globals[id];
@@ -93,12 +109,6 @@ impl Checked {
             let help = "a specialization constant is one number, `bool` or an enumerator: declare one for each component";
             self.diagnostics.push(diagnostic.help(help));
         }
-    }
-
-    fn bad_place(&mut self, span: Span, message: &str) {
-        let help =
-            "write `register(u1)`, `register(b0, space2)`, `packoffset(c2.y)` or `[[vk::binding(1, 0)]]`";
-        self.diagnostics.push(Diagnostic::new(codes::BAD_PLACE, span, message).help(help));
     }
 }
 

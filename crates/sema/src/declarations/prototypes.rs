@@ -5,10 +5,11 @@
 //! A prototype without a definition stays, so that calls of it can be reported.
 
 use crate::Checked;
-use crate::bodies::body::BodyCx;
 use crate::codes;
+use crate::declarations::table::Funcs;
+use crate::facts::Facts;
 use crate::hir::{Dir, Func, FuncId, FuncKind, GenericParamId, Ty};
-use crate::tables::{FuncSource, Item, ScopeId};
+use crate::tables::{FuncSource, Item, ScopeId, Tables};
 use cotangent_base::{Diagnostic, Entity, Span, Symbol};
 use cotangent_syntax::ast;
 
@@ -17,37 +18,18 @@ impl Checked {
     /// Looks at the scopes from `first` on.
     pub(crate) fn drop_prototypes(&mut self, first: ScopeId) {
         for scope in self.tables.scopes.keys().skip(first.index()) {
-            for (prototypes, definitions) in self.declared_and_defined(scope) {
+            for (prototypes, definitions) in self.facts().declared_and_defined(scope) {
                 for prototype in prototypes {
                     let twin = definitions.iter().find(|d| self.is_prototype_of(prototype, **d));
                     if let Some(definition) = twin {
                         self.check_no_diff(prototype, *definition);
-                        self.take_defaults(prototype, *definition);
-                        self.take_attributes(prototype, *definition);
-                        self.forget(scope, prototype);
+                        self.tables.funcs.take_defaults(prototype, *definition);
+                        self.tables.funcs.take_attributes(prototype, *definition);
+                        self.tables.forget(scope, prototype);
                     }
                 }
             }
         }
-    }
-
-    /// For each name of a scope that has both, the functions without a body and those with one.
-    fn declared_and_defined(&self, scope: ScopeId) -> Vec<(Vec<FuncId>, Vec<FuncId>)> {
-        let funcs = &self.program.funcs;
-        let split = |(_, items): (Symbol, &[Item])| -> (Vec<FuncId>, Vec<FuncId>) {
-            items.iter().filter_map(as_func).partition(|f| !funcs[*f].has_body)
-        };
-        let named = self.tables.scopes[scope].entries().map(split);
-        let named = named.map(|(mut declared, defined)| {
-            let is_prototype =
-                |f: &Func| f.intrinsic.is_none() && !matches!(f.kind, FuncKind::Requirement(_));
-            declared.retain(|f| is_prototype(&funcs[*f]));
-            (declared, defined)
-        });
-        let both = named.filter(|(declared, defined)| !declared.is_empty() && !defined.is_empty());
-        let mut both: Vec<_> = both.collect();
-        both.sort_by_key(|(declared, _)| declared[0].index());
-        both
     }
 
     pub(crate) fn is_prototype_of(&mut self, prototype: FuncId, definition: FuncId) -> bool {
@@ -59,13 +41,13 @@ impl Checked {
     /// Whether the parameters of two functions have the same types, up to the names of generic parameters.
     pub(crate) fn same_types(&mut self, a: FuncId, b: FuncId) -> bool {
         let (params_a, params_b) = (self.written_params(a), self.written_params(b));
-        let (own_a, own_b) = (self.all_generic_params(a), self.all_generic_params(b));
+        let (own_a, own_b) = (self.facts().all_generic_params(a), self.facts().all_generic_params(b));
         let is_pack = |param: &GenericParamId| self.program.params[*param].pack;
         let same_kinds = own_a.iter().map(is_pack).eq(own_b.iter().map(is_pack));
         if params_a.len() != params_b.len() || !same_kinds {
             return false;
         }
-        let args = self.identity_of(&own_a);
+        let args = self.program.identity_of(&own_a);
         if !params_a.iter().zip(&params_b).all(|((x, _), (y, _))| *x == self.replace(*y, &own_b, args)) {
             return false;
         }
@@ -78,10 +60,6 @@ impl Checked {
             })
     }
 
-    fn all_generic_params(&self, func: FuncId) -> std::sync::Arc<[GenericParamId]> {
-        self.tables.generics[self.tables.funcs[func].generics].params.clone()
-    }
-
     /// The types and directions of parameters as they are written.
     fn written_params(&mut self, func: FuncId) -> Vec<(Ty, Dir)> {
         let info = &self.tables.funcs[func];
@@ -92,35 +70,6 @@ impl Checked {
         let params = params.map(|p| (p.ty, p.dir)).collect();
         self.leave(saved);
         params
-    }
-
-    /// Gives a definition the default arguments that its prototype declares.
-    fn take_defaults(&mut self, prototype: FuncId, definition: FuncId) {
-        let funcs = &self.tables.funcs;
-        let (FuncSource::Func(from), FuncSource::Func(to)) =
-            (&funcs[prototype].source, &funcs[definition].source)
-        else {
-            return;
-        };
-        let mut decl = ast::FuncDecl::clone(to);
-        for (param, prototype) in decl.params.iter_mut().zip(&from.params) {
-            param.default = param.default.take().or_else(|| prototype.default.clone());
-        }
-        self.tables.funcs.set_source(definition, FuncSource::Func(decl.into()));
-    }
-
-    /// Gives a definition the attributes that only its prototype has.
-    fn take_attributes(&mut self, prototype: FuncId, definition: FuncId) {
-        let declared = self.tables.funcs[prototype].prefix.attributes.clone();
-        let prefix = &self.tables.funcs[definition].prefix;
-        let added: Vec<ast::Attribute> = declared
-            .iter()
-            .filter(|a| prefix.attributes.iter().all(|own| own.name.name != a.name.name))
-            .cloned()
-            .collect();
-        if !added.is_empty() {
-            self.tables.funcs.add_attributes(definition, added);
-        }
     }
 
     /// Reports a definition that says `no_diff` elsewhere than its declaration: callers would not know which derivatives there are.
@@ -150,29 +99,87 @@ impl Checked {
         self.leave(saved);
         words
     }
+}
 
-    fn forget(&mut self, scope: ScopeId, func: FuncId) {
-        self.tables.scopes[scope].forget_func(func);
-        self.tables.funcs.forget(func);
+impl Facts<'_> {
+    /// For each name of a scope that has both, the functions without a body and those with one.
+    fn declared_and_defined(self, scope: ScopeId) -> Vec<(Vec<FuncId>, Vec<FuncId>)> {
+        let funcs = &self.program.funcs;
+        let split = |(_, items): (Symbol, &[Item])| -> (Vec<FuncId>, Vec<FuncId>) {
+            items.iter().filter_map(as_func).partition(|f| !funcs[*f].has_body)
+        };
+        let named = self.tables.scopes[scope].entries().map(split);
+        let named = named.map(|(mut declared, defined)| {
+            let is_prototype =
+                |f: &Func| f.intrinsic.is_none() && !matches!(f.kind, FuncKind::Requirement(_));
+            declared.retain(|f| is_prototype(&funcs[*f]));
+            (declared, defined)
+        });
+        let both = named.filter(|(declared, defined)| !declared.is_empty() && !defined.is_empty());
+        let mut both: Vec<_> = both.collect();
+        both.sort_by_key(|(declared, _)| declared[0].index());
+        both
+    }
+
+    fn all_generic_params(self, func: FuncId) -> std::sync::Arc<[GenericParamId]> {
+        self.tables.generics[self.tables.funcs[func].generics].params.clone()
     }
 }
 
-impl BodyCx<'_> {
+impl Funcs {
+    /// Gives a definition the default arguments that its prototype declares.
+    fn take_defaults(&mut self, prototype: FuncId, definition: FuncId) {
+        let funcs = &self;
+        let (FuncSource::Func(from), FuncSource::Func(to)) =
+            (&funcs[prototype].source, &funcs[definition].source)
+        else {
+            return;
+        };
+        let mut decl = ast::FuncDecl::clone(to);
+        for (param, prototype) in decl.params.iter_mut().zip(&from.params) {
+            param.default = param.default.take().or_else(|| prototype.default.clone());
+        }
+        self.set_source(definition, FuncSource::Func(decl.into()));
+    }
+
+    /// Gives a definition the attributes that only its prototype has.
+    fn take_attributes(&mut self, prototype: FuncId, definition: FuncId) {
+        let declared = self[prototype].prefix.attributes.clone();
+        let prefix = &self[definition].prefix;
+        let added: Vec<ast::Attribute> = declared
+            .iter()
+            .filter(|a| prefix.attributes.iter().all(|own| own.name.name != a.name.name))
+            .cloned()
+            .collect();
+        if !added.is_empty() {
+            self.add_attributes(definition, added);
+        }
+    }
+}
+
+impl Tables {
+    fn forget(&mut self, scope: ScopeId, func: FuncId) {
+        self.scopes[scope].forget_func(func);
+        self.funcs.forget(func);
+    }
+}
+
+impl Checked {
     /// Reports a call of a function that is only a prototype.
     pub(crate) fn require_definition(&mut self, func: FuncId, span: Span) {
-        let called = &self.cx.program.funcs[func];
+        let called = &self.program.funcs[func];
         let defined = called.has_body || called.intrinsic.is_some();
-        let library = self.cx.tables.scopes[self.cx.tables.funcs[func].scope].is_library();
+        let library = self.tables.scopes[self.tables.funcs[func].scope].is_library();
         if defined || library || matches!(called.kind, FuncKind::Requirement(_)) {
             return;
         }
-        if self.cx.stays_open() {
+        if self.tables.links.stays_open() {
             return;
         }
-        let called = &self.cx.program.funcs[func];
+        let called = &self.program.funcs[func];
         let declared = called.span;
-        let message = format!("`{}` is declared but not defined", self.cx.show_func(func));
-        self.report(
+        let message = format!("`{}` is declared but not defined", self.facts().show_func(func));
+        self.diagnostics.push(
             Diagnostic::new(codes::NOT_DEFINED, span, message)
                 .label(declared, "declared here")
                 .help("define it with parameters of the same types, in the same scope or as an `export` of another module"),

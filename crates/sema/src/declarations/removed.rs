@@ -1,9 +1,10 @@
 //! `[RemovedSince(version, "why")]`: a declaration that later versions of the language do not have. A use in a module of such a
 //! version is an error. A use of a type or variable marked `[deprecated("why")]` is a warning, as a call of such a function is.
 
-use crate::Checked;
 use crate::codes;
+use crate::collect::Collector;
 use crate::declarations::attrs;
+use crate::facts::{Facts, Rules};
 use crate::tables::{FuncSource, Item, ScopeId};
 use cotangent_base::{Diagnostic, Map, Span, Symbol};
 use cotangent_syntax::ast::{Attribute, Expr, ExprKind, UnaryOp, Version};
@@ -48,12 +49,18 @@ fn integer(arg: &Expr) -> Option<i64> {
     }
 }
 
-impl Checked {
+impl<'a> Facts<'a> {
     /// The version of the language that the code in a scope is written in.
-    pub(crate) fn language(&self, scope: ScopeId) -> Version {
+    pub(crate) fn language(self, scope: ScopeId) -> Version {
         self.tables.modules[self.tables.scopes[scope].module()].version
     }
 
+    fn removed_items(self, item: Item) -> Option<&'a [Attribute]> {
+        self.tables.removed.attributes(item)
+    }
+}
+
+impl Rules<'_> {
     /// Reports a use of a declaration with these attributes in code of a version that does not have it.
     pub(crate) fn check_not_removed(
         &mut self,
@@ -64,7 +71,7 @@ impl Checked {
     ) {
         let Some(attribute) = attrs::find(attributes, "RemovedSince") else { return };
         let [version, _] = &attribute.args[..] else { return };
-        let own = number(self.language(scope));
+        let own = number(self.facts().language(scope));
         if integer(version).is_none_or(|since| since > own) {
             return;
         }
@@ -78,7 +85,7 @@ impl Checked {
 
     /// The same for what a name was found to mean.
     pub(crate) fn check_item_not_removed(&mut self, item: Item, span: Span, scope: ScopeId) {
-        let Some(attributes) = self.removed_items(item) else { return };
+        let Some(attributes) = self.facts().removed_items(item) else { return };
         let attributes = attributes.to_vec();
         let name = self.tables.removed.name(item).unwrap_or_else(|| "_".into());
         self.check_not_removed(&attributes, name, span, scope);
@@ -87,11 +94,9 @@ impl Checked {
             self.diagnostics.push(Diagnostic::new(codes::DEPRECATED, span, message));
         }
     }
+}
 
-    fn removed_items(&self, item: Item) -> Option<&[Attribute]> {
-        self.tables.removed.attributes(item)
-    }
-
+impl Collector<'_> {
     /// Remembers a declaration that some versions do not have, and checks the attribute that says so.
     pub(crate) fn note_removed(&mut self, attributes: &Arc<[Attribute]>, name: Symbol, item: Item) {
         let Some(attribute) = attrs::find(attributes, "RemovedSince") else {

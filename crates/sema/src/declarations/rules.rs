@@ -6,6 +6,7 @@
 use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::{Facts, Rules};
 use crate::hir::{
     Bound, Expr, ExprKind, FuncKind, GlobalId, GlobalKind, InterfaceId, InterfaceRef, Ty, TyKind,
 };
@@ -13,7 +14,7 @@ use crate::tables::{ExtId, GenericsId, Owner, ScopeId};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast::{self, AccessorKind, DeclKind, ModifierKind, Version};
 
-impl Checked {
+impl Rules<'_> {
     /// Checks the modifiers before a declaration, and whether it may stand inside the one around it.
     pub(crate) fn check_written(
         &mut self,
@@ -93,15 +94,17 @@ impl Checked {
             }
         }
         if let Some(word) = find(ModifierKind::Volatile) {
-            if self.language(scope) >= Version::V2026 {
+            if self.facts().language(scope) >= Version::V2026 {
                 let message = "`volatile` is not part of this version of the language";
                 self.diagnostics.push(Diagnostic::new(codes::REMOVED, word.span, message).help("remove it"));
             } else {
                 self.warn_without_effect("volatile", word.span);
             }
         }
-        if let Some(word) = modifiers.iter().find(|m| m.kind == ModifierKind::GloballyCoherent) {
-            self.warn_without_effect("globallycoherent", word.span);
+        for modifier in modifiers {
+            if let ModifierKind::Idle(word) = modifier.kind {
+                self.warn_without_effect(word, modifier.span);
+            }
         }
     }
 
@@ -119,64 +122,6 @@ impl Checked {
                 Diagnostic::new(codes::INCOMPLETE, first.span, message)
                     .label(other.span, "without a body")
                     .help("give both a body, or none"),
-            );
-        }
-    }
-
-    /// The first interface that values of a type are dispatched on, if there are several types to choose from.
-    pub(crate) fn dispatched_in(&mut self, ty: Ty) -> Option<InterfaceRef> {
-        match self.program.types.kind(ty) {
-            TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
-            TyKind::Array(element, _) | TyKind::UnsizedArray(element) => self.dispatched_in(element),
-            TyKind::Tuple(args) => {
-                let parts = self.program.types.list(args).to_vec();
-                parts.into_iter().filter_map(|part| part.ty()).find_map(|ty| self.dispatched_in(ty))
-            }
-            TyKind::Struct(id, args) if self.program.structs[id].magic.is_none() => {
-                let fields = self.fields_under(id, args);
-                fields.into_iter().find_map(|ty| self.dispatched_in(ty))
-            }
-            _ => None,
-        }
-    }
-
-    /// Checks rules that need resolved declarations.
-    pub(crate) fn check_rules(&mut self) {
-        for id in self.tables.exts.keys() {
-            if !self.tables.scopes[self.tables.exts[id].scope].is_library() {
-                self.check_extension_params(id);
-            }
-        }
-        for id in self.tables.interfaces.keys() {
-            let scope = self.tables.interfaces[id].scope;
-            if !self.tables.scopes[scope].is_library() && self.language(scope) >= Version::V2026 {
-                self.check_dyn_interface(id);
-            }
-        }
-    }
-
-    /// Every parameter of an extension follows from the type it extends, or from what that conforms to.
-    fn check_extension_params(&mut self, id: ExtId) {
-        let Some(target) = self.ext_target(id) else { return };
-        let generics = self.tables.exts[id].generics;
-        let bounds = self.bounds(generics);
-        for param in self.tables.generics[generics].own.clone() {
-            let in_bound = |bound: &Bound| match *bound {
-                Bound::Conforms(_, interface) => self.mentions_any(interface.args, &[param]),
-                Bound::Equal(a, b) => self.depends(a, &[param]) || self.depends(b, &[param]),
-                _ => false,
-            };
-            let known = self.program.params[param].witness
-                || self.tables.generics.usual(param).is_some()
-                || self.depends(target, &[param]);
-            if known || self.is_error(target) || bounds.iter().any(in_bound) {
-                continue;
-            }
-            let (name, span) = (self.program.params[param].name, self.program.params[param].span);
-            let message = format!("cannot infer `{name}`: `{}` does not depend on it", self.show_ty(target));
-            self.diagnostics.push(
-                Diagnostic::new(codes::CANNOT_INFER, span, message)
-                    .help("make it a parameter of the members, or of the extended type"),
             );
         }
     }
@@ -213,7 +158,7 @@ impl Checked {
         for requirement in &self.program.interfaces[id].requirements {
             let (func, info) = (&self.program.funcs[*requirement], &self.tables.funcs[*requirement]);
             let own = func.generics.params.len() - info.hidden;
-            let what = if own > self.interface_params(id).len() {
+            let what = if own > self.facts().interface_params(id).len() {
                 "generic methods"
             } else if attrs::has(&info.prefix.attributes, "mutating") {
                 "`[mutating]` methods"
@@ -234,7 +179,8 @@ impl Checked {
         let Bound::Conforms(_, interface) = bound else { return };
         let scope = self.tables.generics[id].scope;
         let later = self.tables.generics[id].own[number..].to_vec();
-        if self.tables.scopes[scope].is_library() || !self.mentions_any(interface.args, &later) {
+        if self.tables.scopes[scope].is_library() || !self.program.types.mentions_any(interface.args, &later)
+        {
             return;
         }
         let message = "the bound mentions a generic parameter that is declared later";
@@ -243,7 +189,84 @@ impl Checked {
                 .help("write the bound in a `where` clause after the parameters"),
         );
     }
+}
 
+impl Checked {
+    /// The first interface that values of a type are dispatched on, if there are several types to choose from.
+    pub(crate) fn dispatched_in(&mut self, ty: Ty) -> Option<InterfaceRef> {
+        match self.program.types.kind(ty) {
+            TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
+            TyKind::Array(element, _) | TyKind::UnsizedArray(element) => self.dispatched_in(element),
+            TyKind::Tuple(args) => {
+                let parts = self.program.types.list(args).to_vec();
+                parts.into_iter().filter_map(|part| part.ty()).find_map(|ty| self.dispatched_in(ty))
+            }
+            TyKind::Struct(id, args) if self.program.structs[id].magic.is_none() => {
+                let fields = self.fields_under(id, args);
+                fields.into_iter().find_map(|ty| self.dispatched_in(ty))
+            }
+            _ => None,
+        }
+    }
+
+    /// Checks rules that need resolved declarations.
+    pub(crate) fn check_rules(&mut self) {
+        for id in self.tables.exts.keys() {
+            if !self.tables.scopes[self.tables.exts[id].scope].is_library() {
+                self.check_extension_params(id);
+            }
+        }
+        for id in self.tables.interfaces.keys() {
+            let scope = self.tables.interfaces[id].scope;
+            if !self.tables.scopes[scope].is_library() && self.facts().language(scope) >= Version::V2026 {
+                self.rules().check_dyn_interface(id);
+            }
+        }
+    }
+
+    /// Every parameter of an extension follows from the type it extends, or from what that conforms to.
+    fn check_extension_params(&mut self, id: ExtId) {
+        let Some(target) = self.ext_target(id) else { return };
+        let generics = self.tables.exts[id].generics;
+        let bounds = self.bounds(generics);
+        for param in self.tables.generics[generics].own.clone() {
+            let in_bound = |bound: &Bound| match *bound {
+                Bound::Conforms(_, interface) => self.program.types.mentions_any(interface.args, &[param]),
+                Bound::Equal(a, b) => {
+                    self.program.types.depends(a, &[param]) || self.program.types.depends(b, &[param])
+                }
+                _ => false,
+            };
+            let known = self.program.params[param].witness
+                || self.tables.generics.usual(param).is_some()
+                || self.program.types.depends(target, &[param]);
+            if known || self.program.types.is_error(target) || bounds.iter().any(in_bound) {
+                continue;
+            }
+            let (name, span) = (self.program.params[param].name, self.program.params[param].span);
+            let message = format!("cannot infer `{name}`: `{}` does not depend on it", self.show(target));
+            self.diagnostics.push(
+                Diagnostic::new(codes::CANNOT_INFER, span, message)
+                    .help("make it a parameter of the members, or of the extended type"),
+            );
+        }
+    }
+
+    /// `[WaveSize(n)]`: powers of two that hardware has.
+    pub(crate) fn check_wave_size(&mut self, attributes: &[ast::Attribute], scope: ScopeId) {
+        let Some(attribute) = attrs::find(attributes, "WaveSize") else { return };
+        for arg in &attribute.args {
+            let val = self.const_val(arg, scope);
+            let known = self.program.types.known(val);
+            if known.is_some_and(|n| !(4..=128).contains(&n) || n & (n - 1) != 0) {
+                let message = "the size of a wave is a power of two from 4 to 128";
+                self.diagnostics.push(Diagnostic::new(codes::BAD_ATTRIBUTE, attribute.span, message));
+            }
+        }
+    }
+}
+
+impl Rules<'_> {
     /// The value of a constant at the outer level is computed at compile time: it calls no functions of the program and reads
     /// no variables.
     pub(crate) fn check_constant(&mut self, id: GlobalId) {
@@ -257,7 +280,7 @@ impl Checked {
         let mut varies: Option<(Span, String)> = None;
         crate::hir::each_expr(&body.block, &mut |expr| {
             if varies.is_none() {
-                varies = self.varying_part(expr).map(|what| (expr.span, what));
+                varies = self.facts().varying_part(expr).map(|what| (expr.span, what));
             }
         });
         if let Some((span, what)) = varies {
@@ -270,8 +293,22 @@ impl Checked {
         }
     }
 
+    /// A structure of a version of the language in which only interfaces can be inherited.
+    pub(crate) fn check_inherits(&mut self, scope: ScopeId, base: &ast::Expr, ty: Ty) {
+        if self.facts().language(scope) < Version::V2026 || self.tables.scopes[scope].is_library() {
+            return;
+        }
+        let message = format!("a structure cannot inherit from the structure `{}`", self.show(ty));
+        self.diagnostics.push(
+            Diagnostic::new(codes::REMOVED, base.span, message)
+                .help("make it a field; from version 2026 on, only interfaces can be inherited"),
+        );
+    }
+}
+
+impl Facts<'_> {
     /// Why an expression is not known at compile time; none if it may be.
-    fn varying_part(&self, expr: &Expr) -> Option<String> {
+    fn varying_part(self, expr: &Expr) -> Option<String> {
         match &expr.kind {
             ExprKind::Global(id, _) if self.program.globals[*id].kind != GlobalKind::Const => {
                 Some(format!("`{}` is a variable", self.program.globals[*id].name))
@@ -283,31 +320,6 @@ impl Checked {
                 own.then(|| format!("`{}` is a function of the program", func.name))
             }
             _ => None,
-        }
-    }
-
-    /// A structure of a version of the language in which only interfaces can be inherited.
-    pub(crate) fn check_inherits(&mut self, scope: ScopeId, base: &ast::Expr, ty: Ty) {
-        if self.language(scope) < Version::V2026 || self.tables.scopes[scope].is_library() {
-            return;
-        }
-        let message = format!("a structure cannot inherit from the structure `{}`", self.show_ty(ty));
-        self.diagnostics.push(
-            Diagnostic::new(codes::REMOVED, base.span, message)
-                .help("make it a field; from version 2026 on, only interfaces can be inherited"),
-        );
-    }
-
-    /// `[WaveSize(n)]`: powers of two that hardware has.
-    pub(crate) fn check_wave_size(&mut self, attributes: &[ast::Attribute], scope: ScopeId) {
-        let Some(attribute) = attrs::find(attributes, "WaveSize") else { return };
-        for arg in &attribute.args {
-            let val = self.const_val(arg, scope);
-            let known = self.program.types.known(val);
-            if known.is_some_and(|n| !(4..=128).contains(&n) || n & (n - 1) != 0) {
-                let message = "the size of a wave is a power of two from 4 to 128";
-                self.diagnostics.push(Diagnostic::new(codes::BAD_ATTRIBUTE, attribute.span, message));
-            }
         }
     }
 }

@@ -13,6 +13,7 @@
 use super::attribute_rules::is_known;
 use crate::Checked;
 use crate::bodies::body::BodyCx;
+use crate::collect::Collector;
 use crate::hir::{AttributeValue, UserAttribute};
 use crate::tables::{Item, ScopeId};
 use cotangent_base::Symbol;
@@ -32,7 +33,7 @@ struct Noted {
     attribute: Attribute,
 }
 
-impl Checked {
+impl Collector<'_> {
     /// Notes the attributes of a declaration that the language does not have, and those of its parameters.
     pub(crate) fn note_user_attributes(
         &mut self,
@@ -56,7 +57,9 @@ impl Checked {
         let noted = own.map(|attribute| Noted { on, scope, attribute: attribute.clone() });
         self.tables.user_attributes.noted.extend(noted);
     }
+}
 
+impl Checked {
     /// Computes the values of the attributes that were noted.
     pub(crate) fn resolve_user_attributes(&mut self) {
         for noted in std::mem::take(&mut self.tables.user_attributes.noted) {

@@ -1,9 +1,10 @@
 //! Reads the semantics, interpolation modes and locations of parameters, results and fields of entry points. Lowering checks
 //! whether they are consistent.
 
+use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Rules;
 use crate::hir::{Interpolation, Varying};
-use crate::{Checked, codes};
 use cotangent_base::Diagnostic;
 use cotangent_syntax::ast::{Attribute, ExprKind, Ident, Modifier, ModifierKind};
 
@@ -19,7 +20,7 @@ fn interpolation(kind: ModifierKind) -> Option<Interpolation> {
     }
 }
 
-impl Checked {
+impl Rules<'_> {
     /// What a declaration with these attributes, modifiers and semantic is.
     pub(crate) fn varying(
         &mut self,
@@ -55,7 +56,7 @@ impl Checked {
         };
         if number.is_none() {
             let message = "`vk::location` takes one number, up to 65535";
-            self.diagnostics.push(Diagnostic::new(codes::BAD_PLACE, attribute.span, message));
+            self.diagnostics.push(Diagnostic::new(codes::BAD_BINDING, attribute.span, message));
         }
         number
     }

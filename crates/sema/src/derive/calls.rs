@@ -17,13 +17,13 @@ pub(crate) fn retain_derivable(checked: &mut Checked, callee: &mut Callee) -> bo
     for candidate in &all {
         checked.ensure_func(candidate.func);
     }
-    callee
-        .candidates
-        .retain(|c| checked.program.funcs[c.func].diff.has(mode) || checked.has_special(c.func, mode));
+    callee.candidates.retain(|c| {
+        checked.program.funcs[c.func].diff.has(mode) || checked.facts().has_special(c.func, mode)
+    });
     if callee.candidates.is_empty()
         && let Some(first) = all.first()
     {
-        return checked.check_direction(first.func, mode, callee.span);
+        return checked.rules().check_direction(first.func, mode, callee.span);
     }
     true
 }

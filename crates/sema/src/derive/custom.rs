@@ -20,7 +20,9 @@ use super::flags::{REFERENCES, Role, flags};
 use super::{Signature, codes};
 use crate::Checked;
 use crate::declarations::attrs::all;
-use crate::hir::{Arg, DiffMode, FuncDiff, FuncId, FuncRef, GenericParamId, Ty};
+use crate::facts::{Facts, Rules};
+use crate::hir::{Arg, DiffMode, FuncDiff, FuncId, FuncRef, GenericParamId, Program, Ty};
+use crate::names::Names;
 use crate::names::lookup::Found;
 use crate::tables::{Item, PropInfo, ScopeId};
 use crate::types::resolve::Path;
@@ -69,7 +71,7 @@ impl Checked {
         let scope = self.tables.funcs[func].scope;
         for reference in REFERENCES.iter().filter(|r| !r.of) {
             for attribute in all(&attributes, reference.name) {
-                if let Some(mention) = self.mentioned(attribute) {
+                if let Some(mention) = self.rules().mentioned(attribute) {
                     self.named_derivative(func, &mention, reference.role, scope);
                 }
             }
@@ -82,7 +84,7 @@ impl Checked {
             let attributes = self.tables.funcs[func].prefix.attributes.clone();
             for reference in REFERENCES.iter().filter(|r| r.of) {
                 for attribute in all(&attributes, reference.name) {
-                    if let Some(mention) = self.mentioned(attribute) {
+                    if let Some(mention) = self.rules().mentioned(attribute) {
                         self.ensure_func(func);
                         self.derivative_of(func, &mention, reference.role);
                     }
@@ -92,24 +94,14 @@ impl Checked {
         }
     }
 
-    /// What an attribute names, which must be one function.
-    fn mentioned(&mut self, attribute: &Attribute) -> Option<Mention> {
-        let [path] = &attribute.args[..] else {
-            let message = format!("`[{}]` takes the name of one function", attribute.name.name);
-            self.diagnostics.push(Diagnostic::new(codes::ATTRIBUTE, attribute.span, message));
-            return None;
-        };
-        let word = format!("[{}]", attribute.name.name);
-        Some(Mention { word, path: path.clone(), span: attribute.span })
-    }
-
     /// The attribute stands on the original and names the derivative.
     fn named_derivative(&mut self, func: FuncId, mention: &Mention, role: Role, scope: ScopeId) {
         let Some(found) = self.named_functions(&mention.path, scope) else {
             return;
         };
         if role == Role::Rule {
-            let args = self.identity(self.tables.funcs[func].generics);
+            let generics = self.tables.funcs[func].generics;
+            let args = self.names().identity(generics);
             let rule = found[0].func;
             self.program.funcs[func].diff.rule = Some(FuncRef { func: rule, args });
             return;
@@ -144,20 +136,14 @@ impl Checked {
             let own = Signature::of(&self.program.funcs[*named]);
             let dirs = own.params.iter().map(|p| p.dir).eq(wanted.params.iter().map(|p| p.dir));
             // Arguments convert, results do not.
-            let fits = dirs && own.result == wanted.result && self.same_numbers(&own, wanted);
-            let fits = fits && !self.refers_more(*named, func);
+            let fits = dirs && own.result == wanted.result && self.program.types.same_numbers(&own, wanted);
+            let fits = fits && !self.program.refers_more(*named, func);
             if fits && self.program.funcs[*named].this.is_none() {
                 let args = self.program.types.args(around);
                 members.push(Found::plain(Item::Func(*named), args));
             }
         }
         self.derivative_wrapper(func, wanted, &members)
-    }
-
-    /// Whether `derivative` takes references (`__ref`) although `original` takes none. Pairs are passed by value.
-    fn refers_more(&self, derivative: FuncId, original: FuncId) -> bool {
-        let refers = |func: FuncId| self.program.funcs[func].params.iter().any(|p| p.by_ref);
-        refers(derivative) && !refers(original)
     }
 
     /// The attribute stands on the derivative and names the original.
@@ -183,7 +169,7 @@ impl Checked {
             };
             match fit.or_else(|why| adapted.ok_or(why)) {
                 Ok(fitting) => {
-                    self.check_substitute(original, derivative, role, mention.span);
+                    self.rules().check_substitute(original, derivative, role, mention.span);
                     return self.record(original, fitting, role, mention.span);
                 }
                 Err(why) => misfit = misfit.max(why),
@@ -197,18 +183,6 @@ impl Checked {
         let wanted = self.wanted_signature(original, role);
         self.leave(saved);
         self.misfit(misfit, mention, &wanted, original, derivative);
-    }
-
-    /// What is differentiated in place of a differentiable function must say that it is one.
-    fn check_substitute(&mut self, original: FuncId, substitute: FuncId, role: Role, span: Span) {
-        let marked = |func: FuncId| self.program.funcs[func].diff.differentiable.is_some();
-        if role != Role::Substitute || !marked(original) || marked(substitute) {
-            return;
-        }
-        let name = self.program.funcs[substitute].name;
-        let message = format!("`{name}` stands for a differentiable function, but is not differentiable");
-        self.diagnostics
-            .push(Diagnostic::new(codes::ATTRIBUTE, span, message).help("mark it `[Differentiable]`"));
     }
 
     /// The functions that `derivative` may be a derivative of. Its own generic parameters may occur in their path.
@@ -332,7 +306,7 @@ impl Checked {
         wanted: &Signature,
     ) -> Result<FuncRef, Misfit> {
         let same_shape = own.params.len() == wanted.params.len()
-            && !self.refers_more(candidate.func, original)
+            && !self.program.refers_more(candidate.func, original)
             && own.params.iter().zip(&wanted.params).all(|(a, b)| a.dir == b.dir);
         if !same_shape {
             return Err(Misfit::Signature);
@@ -343,14 +317,14 @@ impl Checked {
         let pairs: Vec<(Ty, Ty)> = own.types().zip(wanted.types()).collect();
         for (pattern, ty) in &pairs {
             // Dependent types such as `T.Differential` bind nothing; all are compared below.
-            self.match_ty(*pattern, *ty, &params, &mut bindings);
+            self.matcher(&params, &mut bindings).ty(*pattern, *ty);
         }
-        self.bind_by_place(&mut bindings, candidate.func, original);
+        self.names().bind_by_place(&mut bindings, candidate.func, original);
         let args = bindings.into_iter().collect::<Option<Vec<Arg>>>().ok_or(Misfit::Generics)?;
         let args = self.program.types.args(&args);
         for (pattern, ty) in pairs {
             let ours = self.replace(pattern, &params, args);
-            if ours != ty && !self.is_error(ours) && !self.is_error(ty) {
+            if ours != ty && !self.program.types.is_error(ours) && !self.program.types.is_error(ty) {
                 return Err(Misfit::Signature);
             }
         }
@@ -364,7 +338,7 @@ impl Checked {
     fn given_args(&mut self, candidate: &Named, original: FuncId) -> Result<Vec<Option<Arg>>, Misfit> {
         let generics = self.tables.funcs[candidate.func].generics;
         let params = self.tables.generics[generics].params.clone();
-        let own = self.written_generics(candidate.func);
+        let own = self.facts().written_generics(candidate.func);
         if candidate.explicit.len() > own.len() {
             return Err(Misfit::Generics);
         }
@@ -377,34 +351,6 @@ impl Checked {
             bindings[place] = Some(arg);
         }
         Ok(bindings)
-    }
-
-    /// Takes for each parameter of `candidate` that nothing binds the one of `original` in the same place, if the two
-    /// have as many. One that both stand inside of is itself.
-    fn bind_by_place(&mut self, bindings: &mut [Option<Arg>], candidate: FuncId, original: FuncId) {
-        let params = self.tables.generics[self.tables.funcs[candidate].generics].params.clone();
-        let around = self.tables.generics[self.tables.funcs[original].generics].params.clone();
-        let (ours, theirs) = (self.written_generics(candidate), self.written_generics(original));
-        for (param, binding) in params.iter().zip(bindings) {
-            let place = ours.iter().position(|p| p == param).filter(|_| ours.len() == theirs.len());
-            let same = if around.contains(param) { Some(*param) } else { place.map(|n| theirs[n]) };
-            let value = |p: GenericParamId| self.program.params[p].value;
-            if let Some(same) = same.filter(|same| value(*same) == value(*param)) {
-                binding.get_or_insert(self.param_arg(same));
-            }
-        }
-    }
-
-    /// The generic parameters written before a function's own parameters.
-    pub(super) fn written_generics(&self, func: FuncId) -> Vec<GenericParamId> {
-        let info = &self.tables.funcs[func];
-        let mut generics = &self.tables.generics[info.generics];
-        // Each hidden parameter is the only one of a list of its own, within the list that is written.
-        for _ in 0..info.hidden {
-            let Some(parent) = generics.parent else { break };
-            generics = &self.tables.generics[parent];
-        }
-        generics.own.clone()
     }
 
     fn record(&mut self, func: FuncId, derivative: FuncRef, role: Role, span: Span) {
@@ -435,7 +381,34 @@ impl Checked {
         self.diagnostics
             .push(Diagnostic::new(codes::TWO_DERIVATIVES, span, message).label(other, "the other one"));
     }
+}
 
+impl Rules<'_> {
+    /// What an attribute names, which must be one function.
+    fn mentioned(&mut self, attribute: &Attribute) -> Option<Mention> {
+        let [path] = &attribute.args[..] else {
+            let message = format!("`[{}]` takes the name of one function", attribute.name.name);
+            self.diagnostics.push(Diagnostic::new(codes::ATTRIBUTE, attribute.span, message));
+            return None;
+        };
+        let word = format!("[{}]", attribute.name.name);
+        Some(Mention { word, path: path.clone(), span: attribute.span })
+    }
+
+    /// What is differentiated in place of a differentiable function must say that it is one.
+    fn check_substitute(&mut self, original: FuncId, substitute: FuncId, role: Role, span: Span) {
+        let marked = |func: FuncId| self.program.funcs[func].diff.differentiable.is_some();
+        if role != Role::Substitute || !marked(original) || marked(substitute) {
+            return;
+        }
+        let name = self.program.funcs[substitute].name;
+        let message = format!("`{name}` stands for a differentiable function, but is not differentiable");
+        self.diagnostics
+            .push(Diagnostic::new(codes::ATTRIBUTE, span, message).help("mark it `[Differentiable]`"));
+    }
+}
+
+impl Checked {
     pub(super) fn misfit(
         &mut self,
         misfit: Misfit,
@@ -448,13 +421,13 @@ impl Checked {
         self.program.funcs[func].diff.constant = true;
         let original = self.program.funcs[func].name;
         let (name, declared) = (self.program.funcs[named].name, self.program.funcs[named].span);
-        let expected = self.show_signature(wanted);
+        let expected = self.facts().show_signature(wanted);
         let own = Signature::of(&self.program.funcs[named]);
-        let own = self.show_signature(&own);
+        let own = self.facts().show_signature(&own);
         self.diagnostics.push(match misfit {
             Misfit::Signature => {
                 let message = format!("`{name}` does not match `{original}` in `{}`", mention.word);
-                let is = match self.refers_more(named, func) {
+                let is = match self.program.refers_more(named, func) {
                     true => "this parameter is a reference".to_string(),
                     false => format!("this is `{own}`"),
                 };
@@ -472,11 +445,52 @@ impl Checked {
             }
         });
     }
+}
+
+impl Names<'_> {
+    /// Takes for each parameter of `candidate` that nothing binds the one of `original` in the same place, if the two
+    /// have as many. One that both stand inside of is itself.
+    fn bind_by_place(&mut self, bindings: &mut [Option<Arg>], candidate: FuncId, original: FuncId) {
+        let params = self.tables.generics[self.tables.funcs[candidate].generics].params.clone();
+        let around = self.tables.generics[self.tables.funcs[original].generics].params.clone();
+        let (ours, theirs) =
+            (self.facts().written_generics(candidate), self.facts().written_generics(original));
+        for (param, binding) in params.iter().zip(bindings) {
+            let place = ours.iter().position(|p| p == param).filter(|_| ours.len() == theirs.len());
+            let same = if around.contains(param) { Some(*param) } else { place.map(|n| theirs[n]) };
+            let value = |p: GenericParamId| self.program.params[p].value;
+            if let Some(same) = same.filter(|same| value(*same) == value(*param)) {
+                binding.get_or_insert(self.program.param_arg(same));
+            }
+        }
+    }
+}
+
+impl Facts<'_> {
+    /// The generic parameters written before a function's own parameters.
+    pub(super) fn written_generics(self, func: FuncId) -> Vec<GenericParamId> {
+        let info = &self.tables.funcs[func];
+        let mut generics = &self.tables.generics[info.generics];
+        // Each hidden parameter is the only one of a list of its own, within the list that is written.
+        for _ in 0..info.hidden {
+            let Some(parent) = generics.parent else { break };
+            generics = &self.tables.generics[parent];
+        }
+        generics.own.clone()
+    }
 
     /// A signature as the user would write it, without names.
-    pub(crate) fn show_signature(&self, signature: &Signature) -> String {
+    pub(crate) fn show_signature(self, signature: &Signature) -> String {
         let params: Vec<String> =
-            signature.params.iter().map(|p| format!("{}{}", p.dir_word(), self.show_ty(p.ty))).collect();
-        format!("{}({})", self.show_ty(signature.result), params.join(", "))
+            signature.params.iter().map(|p| format!("{}{}", p.dir_word(), self.show(p.ty))).collect();
+        format!("{}({})", self.show(signature.result), params.join(", "))
+    }
+}
+
+impl Program {
+    /// Whether `derivative` takes references (`__ref`) although `original` takes none. Pairs are passed by value.
+    fn refers_more(&self, derivative: FuncId, original: FuncId) -> bool {
+        let refers = |func: FuncId| self.funcs[func].params.iter().any(|p| p.by_ref);
+        refers(derivative) && !refers(original)
     }
 }

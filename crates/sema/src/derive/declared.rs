@@ -3,6 +3,7 @@
 use super::signature::DiffKind;
 use super::{Signature, codes};
 use crate::Checked;
+use crate::facts::Rules;
 use crate::hir::{DiffMode, Dir, FuncDiff, FuncId, Ty};
 use cotangent_base::{Diagnostic, Span};
 
@@ -20,11 +21,6 @@ impl Checked {
         let seen = self.diff_kind(ty, false) != DiffKind::Plain;
         self.leave(saved);
         seen
-    }
-
-    /// Whether a function is the library's.
-    pub fn in_library(&self, func: FuncId) -> bool {
-        self.tables.scopes[self.tables.funcs[func].scope].is_library()
     }
 
     /// Checks that a differentiable function gives out no pointers.
@@ -78,7 +74,9 @@ impl Checked {
         }
         self.diagnostics.push(diagnostic);
     }
+}
 
+impl Rules<'_> {
     /// Checks that a differentiable requirement is met by a differentiable function.
     pub(super) fn check_requirement(&mut self, requirement: FuncId, witness: FuncId) {
         let required = self.program.funcs[requirement].diff.differentiable;

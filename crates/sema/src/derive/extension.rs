@@ -24,7 +24,8 @@ use super::flags::Role;
 use super::signature::{DiffKind, SigParam};
 use super::{Signature, codes};
 use crate::Checked;
-use crate::hir::{Apply, Arg, Dir, FuncId, Ty, TyKind};
+use crate::facts::Rules;
+use crate::hir::{Apply, Arg, Dir, FuncId, Ty, TyKind, Types};
 use crate::tables::{FuncSource, Item, Owner};
 use cotangent_base::{Diagnostic, Symbol};
 use cotangent_syntax::ast::ExtensionPart;
@@ -91,8 +92,8 @@ impl Checked {
         self.program.funcs[original].diff.constant = true;
         match unfit {
             Unfit::Apply(misfit, wanted) => self.misfit(misfit, mention, &wanted, original, apply),
-            Unfit::NoContext => self.no_context(apply, original),
-            Unfit::Context(context, wanted) => self.not_callable(apply, original, context, &wanted),
+            Unfit::NoContext => self.rules().no_context(apply, original),
+            Unfit::Context(context, wanted) => self.rules().not_callable(apply, original, context, &wanted),
         }
     }
 
@@ -100,7 +101,7 @@ impl Checked {
         let wanted = Signature::of(&self.program.funcs[original]);
         let given = Signature::of(&self.program.funcs[apply]);
         let (result, context) =
-            self.value_and_context(given.result, wanted.result).ok_or(Unfit::NoContext)?;
+            self.program.types.value_and_context(given.result, wanted.result).ok_or(Unfit::NoContext)?;
         let given = Signature { result, ..given };
         let standing = Named { func: apply, around: vec![], explicit: &[] };
         let primal = self.fit_as(&standing, &given, original, &wanted).map_err(|misfit| {
@@ -120,18 +121,6 @@ impl Checked {
             }
         }
         Err(Unfit::Context(context, wanted))
-    }
-
-    /// The parts of what `__apply(f)` gives: a tuple of them, or the context alone if `f` gives nothing.
-    fn value_and_context(&self, given: Ty, result: Ty) -> Option<(Ty, Ty)> {
-        if self.program.types.kind(result) == TyKind::Void {
-            return Some((result, given));
-        }
-        let TyKind::Tuple(parts) = self.program.types.kind(given) else { return None };
-        match *self.program.types.list(parts) {
-            [Arg::Ty(value), Arg::Ty(context)] => Some((value, context)),
-            _ => None,
-        }
     }
 
     /// What the `operator()` of the context of a function with this signature looks like.
@@ -162,14 +151,16 @@ impl Checked {
         }
         diff.apply = Some(apply);
     }
+}
 
+impl Rules<'_> {
     fn no_context(&mut self, apply: FuncId, original: FuncId) {
         let (span, given) = (self.program.funcs[apply].span, self.program.funcs[apply].result);
         let message = format!("the result of `{}` has no context", self.program.funcs[apply].name);
-        let result = self.show_ty(self.program.funcs[original].result);
+        let result = self.show(self.program.funcs[original].result);
         self.diagnostics.push(
             Diagnostic::new(codes::WRONG_CONTEXT, span, message)
-                .here(format!("this returns `{}`", self.show_ty(given)))
+                .here(format!("this returns `{}`", self.show(given)))
                 .label(self.program.funcs[original].span, "declared here")
                 .help(format!("return `Tuple<{result}, C>`, where `C` is a structure with an `operator()`")),
         );
@@ -177,7 +168,7 @@ impl Checked {
 
     fn not_callable(&mut self, apply: FuncId, original: FuncId, context: Ty, wanted: &Signature) {
         let behind_this = Signature { params: wanted.params[1..].to_vec(), ..wanted.clone() };
-        let (context, wanted) = (self.show_ty(context), self.show_signature(&behind_this));
+        let (context, wanted) = (self.show(context), self.facts().show_signature(&behind_this));
         let message = format!(
             "cannot call `{context}` with the derivatives of `{}`",
             self.program.funcs[original].name
@@ -188,6 +179,20 @@ impl Checked {
                 .label(self.program.funcs[original].span, "declared here")
                 .help(format!("give `{context}` a member `{wanted}`")),
         );
+    }
+}
+
+impl Types {
+    /// The parts of what `__apply(f)` gives: a tuple of them, or the context alone if `f` gives nothing.
+    fn value_and_context(&self, given: Ty, result: Ty) -> Option<(Ty, Ty)> {
+        if self.kind(result) == TyKind::Void {
+            return Some((result, given));
+        }
+        let TyKind::Tuple(parts) = self.kind(given) else { return None };
+        match *self.list(parts) {
+            [Arg::Ty(value), Arg::Ty(context)] => Some((value, context)),
+            _ => None,
+        }
     }
 }
 

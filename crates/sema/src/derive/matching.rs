@@ -14,7 +14,7 @@
 
 use super::Signature;
 use crate::Checked;
-use crate::hir::{Arg, FuncId, FuncRef, Ty, TyKind};
+use crate::hir::{Arg, FuncId, FuncRef, Ty, TyKind, Types};
 use cotangent_base::Scalar;
 
 /// The kind of a number.
@@ -25,7 +25,7 @@ enum Number {
     Truth,
 }
 
-impl Checked {
+impl Types {
     /// Whether the numbers among the parameters in `own` and in `wanted` are of the same kinds. Other parameters do not count.
     pub(super) fn same_numbers(&self, own: &Signature, wanted: &Signature) -> bool {
         let kinds = |types: (Ty, Ty)| self.number(types.0).zip(self.number(types.1));
@@ -33,7 +33,7 @@ impl Checked {
     }
 
     fn number(&self, ty: Ty) -> Option<Number> {
-        match self.program.types.kind(ty) {
+        match self.kind(ty) {
             TyKind::Scalar(Scalar::Bool) => Some(Number::Truth),
             TyKind::Scalar(scalar) if scalar.is_float() => Some(Number::Float),
             TyKind::Scalar(_) | TyKind::Enum(_) => Some(Number::Integer),
@@ -41,7 +41,9 @@ impl Checked {
             _ => None,
         }
     }
+}
 
+impl Checked {
     /// Whether the generic parameters of `derivative` have weaker bounds than those of `original`.
     pub(super) fn promises_less(&mut self, original: FuncId, derivative: FuncRef) -> bool {
         let generics = self.tables.funcs[original].generics;
@@ -51,10 +53,10 @@ impl Checked {
         let places = self.program.types.list(derivative.args).to_vec();
         let mut args: Vec<Arg> = vec![];
         for &param in wanted.iter() {
-            let arg = self.param_arg(param);
+            let arg = self.program.param_arg(param);
             // A parameter that the derivative does not pass on has no bounds to compare.
             let Some(place) = places.iter().position(|place| *place == arg) else { return false };
-            args.push(self.param_arg(given[place]));
+            args.push(self.program.param_arg(given[place]));
         }
         let args = self.program.types.args(&args);
         let saved = self.enter(own);

@@ -55,7 +55,7 @@ pub(crate) fn tuple_differential(checked: &mut Checked, tuple: Ty) -> Option<Ty>
 
 /// What stands for a requirement that a conformance leaves out, if the compiler makes it.
 pub(crate) fn witness(checked: &Checked, requirement: FuncId) -> Option<Witness> {
-    checked.synthesized_witness(requirement)
+    checked.facts().synthesized_witness(requirement)
 }
 
 /// Reads the derivative attributes of a function whose signature was just resolved.
@@ -91,7 +91,7 @@ pub(crate) fn check_conformance(checked: &mut Checked, conformance: ConformanceI
 
 /// Checks that the function that stands for a requirement is as differentiable as that.
 pub(crate) fn check_witness(checked: &mut Checked, requirement: FuncId, witness: FuncId) {
-    checked.check_requirement(requirement, witness);
+    checked.rules().check_requirement(requirement, witness);
 }
 
 /// The code for a bound that does not hold: differentiability has a page of its own.

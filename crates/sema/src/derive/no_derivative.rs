@@ -13,6 +13,7 @@
 use super::signature::DiffKind;
 use super::{Signature, codes};
 use crate::Checked;
+use crate::facts::Rules;
 use crate::hir::{Dir, Func, FuncId, Ty, TyKind};
 use cotangent_base::Diagnostic;
 
@@ -32,7 +33,7 @@ impl Checked {
         }
         let saved = self.enter(self.tables.funcs[func].generics);
         if let Some(number) = self.idle_param(func) {
-            self.warn_idle(func, number);
+            self.rules().warn_idle(func, number);
         }
         self.leave(saved);
     }
@@ -104,7 +105,9 @@ impl Checked {
             | TyKind::Part(..) => Contents { numbers: false, resources: true },
         }
     }
+}
 
+impl Rules<'_> {
     fn warn_idle(&mut self, func: FuncId, number: usize) {
         let Func { name, params, .. } = &self.program.funcs[func];
         let (param, at) = (&params[number], params[number].span);
@@ -112,12 +115,12 @@ impl Checked {
         while let TyKind::Array(inner, _) = self.program.types.kind(element) {
             element = inner;
         }
-        let shown = self.show_ty(element);
+        let shown = self.show(element);
         let message = format!(
             "`{name}` has no differentiable input: the type `{shown}` of `{}` is not differentiable",
             param.name
         );
-        let declared = self.show_declared(element);
+        let declared = self.facts().show_declared(element);
         let help =
             format!("declare `struct {declared} : IDifferentiable`; if it is a constant, mark it `no_diff`");
         self.diagnostics.push(Diagnostic::new(codes::NOTHING_TO_VARY, at, message).help(help));

@@ -20,6 +20,7 @@
 //! backward derivative is `void`.
 
 use crate::Checked;
+use crate::facts::Facts;
 use crate::hir::{Arg, DiffMode, Dir, Func, InterfaceRef, StructId, Ty, TyKind};
 use crate::tables::Item;
 use cotangent_base::Symbol;
@@ -151,8 +152,8 @@ impl Checked {
 
     /// What differentiation makes of a type, unless it is marked `no_diff`.
     pub(crate) fn diff_kind(&mut self, ty: Ty, no_diff: bool) -> DiffKind {
-        if self.is_pack(ty) {
-            let element = self.each_ty(ty);
+        if self.program.is_pack(ty) {
+            let element = self.packs().each_ty(ty);
             return match self.diff_kind(element, no_diff) {
                 DiffKind::Value(differential) => DiffKind::Value(self.expand_ty(Arg::Ty(differential), ty)),
                 kind @ (DiffKind::Plain | DiffKind::Pointer) => kind,
@@ -187,32 +188,17 @@ impl Checked {
 
     /// The structure of that name in the library, applied to `ty`; to each element if it is a pack.
     fn library_struct(&mut self, lang: &str, ty: Ty) -> Ty {
-        if self.is_pack(ty) {
-            let element = self.each_ty(ty);
+        if self.program.is_pack(ty) {
+            let element = self.packs().each_ty(ty);
             let pattern = self.library_struct(lang, element);
             return self.expand_ty(Arg::Ty(pattern), ty);
         }
-        match self.lang_struct(lang) {
+        match self.facts().lang_struct(lang) {
             Some(id) => {
                 let args = self.program.types.args(&[Arg::Ty(ty)]);
                 self.program.types.ty(TyKind::Struct(id, args))
             }
-            None => self.error_ty(),
-        }
-    }
-
-    fn lang_struct(&self, lang: &str) -> Option<StructId> {
-        match self.tables.lang.get(&Symbol::new(lang)) {
-            Some(Item::Struct(id)) => Some(*id),
-            _ => None,
-        }
-    }
-
-    /// Whether the type is `DifferentialPtrPair<..>`.
-    pub(crate) fn is_pointer_pair(&self, ty: Ty) -> bool {
-        match self.program.types.kind(ty) {
-            TyKind::Struct(id, _) => self.lang_struct("DifferentialPtrPair") == Some(id),
-            _ => false,
+            None => self.program.types.error(),
         }
     }
 
@@ -228,5 +214,22 @@ impl Checked {
         };
         let args = self.program.types.args(&[]);
         self.conforms(ty, InterfaceRef { interface, args })
+    }
+}
+
+impl Facts<'_> {
+    fn lang_struct(self, lang: &str) -> Option<StructId> {
+        match self.tables.lang.get(&Symbol::new(lang)) {
+            Some(Item::Struct(id)) => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// Whether the type is `DifferentialPtrPair<..>`.
+    pub(crate) fn is_pointer_pair(self, ty: Ty) -> bool {
+        match self.program.types.kind(ty) {
+            TyKind::Struct(id, _) => self.lang_struct("DifferentialPtrPair") == Some(id),
+            _ => false,
+        }
     }
 }

@@ -16,6 +16,7 @@ use super::Signature;
 use super::custom::Mention;
 use super::flags::Role;
 use crate::Checked;
+use crate::facts::Facts;
 use crate::hir::{Arg, Args, DiffMode, FuncDiff, FuncId, FuncRef};
 
 /// A derivative of the instances whose arguments match a pattern.
@@ -40,7 +41,7 @@ impl Checked {
         let mut found = None;
         for named in self.functions_at(&mention.path, scope) {
             self.ensure_func(named.func);
-            let own = self.written_generics(named.func);
+            let own = self.facts().written_generics(named.func);
             let params = self.tables.generics[self.tables.funcs[named.func].generics].params.clone();
             if named.explicit.len() != own.len() || named.around.len() + own.len() != params.len() {
                 continue;
@@ -92,11 +93,6 @@ impl Checked {
         signature
     }
 
-    /// Whether some instances of a function have a derivative of their own.
-    pub(crate) fn has_special(&self, func: FuncId, mode: DiffMode) -> bool {
-        self.tables.derivatives.special(func).iter().any(|s| s.mode == mode)
-    }
-
     /// What is known of the derivatives of an instance: those of the function, and those that are its own.
     pub(crate) fn diff_of_instance(&mut self, func: FuncRef) -> FuncDiff {
         let mut diff = self.program.funcs[func.func].diff;
@@ -104,7 +100,7 @@ impl Checked {
             let generics = self.tables.funcs[special.derivative].generics;
             let params = self.tables.generics[generics].params.clone();
             let mut bindings: Vec<Option<Arg>> = vec![None; params.len()];
-            if !self.match_args(special.pattern, func.args, &params, &mut bindings) {
+            if !self.matcher(&params, &mut bindings).args(special.pattern, func.args) {
                 continue;
             }
             let Some(args) = bindings.into_iter().collect::<Option<Vec<Arg>>>() else { continue };
@@ -119,5 +115,12 @@ impl Checked {
             }
         }
         diff
+    }
+}
+
+impl Facts<'_> {
+    /// Whether some instances of a function have a derivative of their own.
+    pub(crate) fn has_special(self, func: FuncId, mode: DiffMode) -> bool {
+        self.tables.derivatives.special(func).iter().any(|s| s.mode == mode)
     }
 }

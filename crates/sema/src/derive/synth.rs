@@ -16,6 +16,7 @@
 
 use super::codes;
 use crate::Checked;
+use crate::facts::Facts;
 use crate::hir::{
     Arg, Conformance, ConformanceId, Field, FuncId, InterfaceRef, Struct, StructId, Synth, Ty, TyKind,
     Witness,
@@ -32,7 +33,7 @@ impl Checked {
         let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
             return self.not_synthesizable(conformance);
         };
-        let generics = self.generics_of(self.tables.conformances[conformance].owner);
+        let generics = self.facts().generics_of(self.tables.conformances[conformance].owner);
         let bounds = self.bounds(generics).to_vec();
         let saved = self.tables.assumptions.replace(bounds);
         let types = self.fields_under(id, args);
@@ -45,22 +46,6 @@ impl Checked {
         self.tables.assumptions.restore(saved);
         let own = types.iter().zip(&differentials).all(|(ty, d)| *d == Some(*ty));
         if own { ty } else { self.differential_struct(conformance, id, &differentials) }
-    }
-
-    /// What stands for a member of `IDifferentiable` that a conformance does not give.
-    pub(crate) fn synthesized_witness(&self, requirement: FuncId) -> Option<Witness> {
-        let lang = &self.program.lang;
-        let dmul = self.tables.lang.get(&Symbol::new("dmul"));
-        let synth = if lang.dzero == Some(requirement) {
-            Synth::DZero
-        } else if lang.dadd == Some(requirement) {
-            Synth::DAdd
-        } else if dmul == Some(&Item::Func(requirement)) {
-            Synth::DMul
-        } else {
-            return None;
-        };
-        Some(Witness::Synth(synth))
     }
 
     /// The tuple of the differentials of a tuple's members, if all have one; of a pack among them, the pack of those of its
@@ -90,10 +75,10 @@ impl Checked {
     }
 
     fn differential_of_member(&mut self, member: Ty) -> Option<Ty> {
-        if !self.is_pack(member) {
+        if !self.program.is_pack(member) {
             return self.differential_of(member);
         }
-        let element = self.each_ty(member);
+        let element = self.packs().each_ty(member);
         let differential = self.differential_of(element)?;
         let over = match self.program.types.kind(member) {
             TyKind::Expand(_, over) => over,
@@ -104,13 +89,13 @@ impl Checked {
 
     fn not_synthesizable(&mut self, conformance: ConformanceId) -> Ty {
         let Conformance { ty, span, .. } = self.program.conformances[conformance];
-        if !self.is_error(ty) {
+        if !self.program.types.is_error(ty) {
             let message =
-                format!("cannot synthesize a `Differential` for `{}`, which has no fields", self.show_ty(ty));
+                format!("cannot synthesize a `Differential` for `{}`, which has no fields", self.show(ty));
             let help = "define it: `typealias Differential = ..;`";
             self.diagnostics.push(Diagnostic::new(codes::DIFFERENTIAL_CONFORMS, span, message).help(help));
         }
-        self.error_ty()
+        self.program.types.error()
     }
 
     /// A structure with a field for each field of `of` that has a differential, and its conformance.
@@ -133,7 +118,7 @@ impl Checked {
             (Some(_), Some(base)) => *base,
             _ => None,
         };
-        let generics = self.generics_of(self.tables.conformances[conformance].owner);
+        let generics = self.facts().generics_of(self.tables.conformances[conformance].owner);
         let id = self.enter_struct(of, fields, base, generics);
         self.conform_to_itself(conformance, id, generics)
     }
@@ -152,7 +137,7 @@ impl Checked {
         let id: StructId = self.program.structs.next_key();
         let library = self.tables.scopes[around].is_library();
         let path = format!("{name}.");
-        let scope = self.new_scope(Some(around), Owner::Struct(id), generics, &path, library);
+        let scope = self.collector().new_scope(Some(around), Owner::Struct(id), generics, &path, library);
         for (number, field) in fields.iter().enumerate() {
             self.tables.scopes[scope].enter(field.name, Item::Field(number as u32));
         }
@@ -187,19 +172,37 @@ impl Checked {
 
     /// States that a synthesised differential is its own; gives its type in terms of the conformance it is made for.
     fn conform_to_itself(&mut self, conformance: ConformanceId, id: StructId, generics: GenericsId) -> Ty {
-        let args = self.identity(generics);
+        let args = self.names().identity(generics);
         let ty = self.program.types.ty(TyKind::Struct(id, args));
         let mut own = self.program.conformances[conformance].clone();
         own.ty = ty;
         own.assocs = self.program.lang.differential.map(|assoc| (assoc, ty)).into_iter().collect();
-        own.witnesses = self.synthesized_witnesses(own.interface);
+        own.witnesses = self.facts().synthesized_witnesses(own.interface);
         let own = self.program.conformances.push(own);
         self.tables.conformances.push_complete(Owner::Struct(id));
         self.tables.index.add(Head::Struct(id), own);
         ty
     }
+}
 
-    fn synthesized_witnesses(&self, interface: InterfaceRef) -> Map<FuncId, Witness> {
+impl Facts<'_> {
+    /// What stands for a member of `IDifferentiable` that a conformance does not give.
+    pub(crate) fn synthesized_witness(self, requirement: FuncId) -> Option<Witness> {
+        let lang = &self.program.lang;
+        let dmul = self.tables.lang.get(&Symbol::new("dmul"));
+        let synth = if lang.dzero == Some(requirement) {
+            Synth::DZero
+        } else if lang.dadd == Some(requirement) {
+            Synth::DAdd
+        } else if dmul == Some(&Item::Func(requirement)) {
+            Synth::DMul
+        } else {
+            return None;
+        };
+        Some(Witness::Synth(synth))
+    }
+
+    fn synthesized_witnesses(self, interface: InterfaceRef) -> Map<FuncId, Witness> {
         self.program.interfaces[interface.interface]
             .requirements
             .iter()
@@ -208,7 +211,7 @@ impl Checked {
     }
 
     /// The generic parameters of what states a conformance.
-    fn generics_of(&self, owner: Owner) -> GenericsId {
+    fn generics_of(self, owner: Owner) -> GenericsId {
         match owner {
             Owner::Struct(id) => self.tables.structs[id].generics,
             Owner::Extension(id) => self.tables.exts[id].generics,

@@ -5,7 +5,7 @@
 
 use super::codes;
 use crate::Checked;
-use crate::hir::{ConformanceId, Field, Ty, TyKind};
+use crate::hir::{ConformanceId, Field, Program, Ty, TyKind};
 use cotangent_base::{Diagnostic, Symbol};
 
 impl Checked {
@@ -20,11 +20,11 @@ impl Checked {
             return;
         };
         let (ty, bounds) = (conformance.ty, conformance.generics.bounds.clone());
-        if self.is_error(chosen) {
+        if self.program.types.is_error(chosen) {
             return;
         }
         // A synthesized differential has a field of the same name for every field.
-        let written = chosen != ty && !self.is_synthesised(chosen);
+        let written = chosen != ty && !self.program.is_synthesised(chosen);
         let saved = self.tables.assumptions.replace(bounds);
         if !written || self.is_own_differential(id, chosen) {
             self.check_ties(ty, chosen, written);
@@ -32,25 +32,19 @@ impl Checked {
         self.tables.assumptions.restore(saved);
     }
 
-    fn is_synthesised(&self, ty: Ty) -> bool {
-        match self.program.types.kind(ty) {
-            TyKind::Struct(id, _) => self.program.structs[id].differential_of.is_some(),
-            _ => false,
-        }
-    }
-
     fn is_own_differential(&mut self, id: ConformanceId, chosen: Ty) -> bool {
         let span = self.program.conformances[id].span;
-        let shown = self.show_ty(chosen);
+        let shown = self.show(chosen);
         let diagnostic = match self.differential_of(chosen) {
             Some(again) if again == chosen => return true,
             None => {
                 let message = format!("the `Differential` `{shown}` does not conform to `IDifferentiable`");
-                let help = format!("declare it `struct {} : IDifferentiable`", self.show_declared(chosen));
+                let help =
+                    format!("declare it `struct {} : IDifferentiable`", self.facts().show_declared(chosen));
                 Diagnostic::new(codes::DIFFERENTIAL_CONFORMS, span, message).help(help)
             }
             Some(again) => {
-                let again = self.show_ty(again);
+                let again = self.show(again);
                 let message = format!("the `Differential` `{shown}` has a different differential, `{again}`");
                 let help =
                     format!("use `{again}`, or give `{shown}` only fields that are their own differential");
@@ -85,13 +79,13 @@ impl Checked {
     }
 
     fn untied(&mut self, field: &Field, differential: Ty, chosen: Ty) {
-        let shown = self.show_ty(chosen);
+        let shown = self.show(chosen);
         let message = format!("`{shown}` has no field for the derivative of `{}`", field.name);
         let help = match self.likely_member(field, differential, chosen) {
             Some(member) => format!("write `[DerivativeMember({shown}.{member})]` before it, or `no_diff`"),
             None => format!(
                 "add a field of type `{}` to `{shown}` and name it in `[DerivativeMember({shown}.{})]`, or write `no_diff`",
-                self.show_ty(differential),
+                self.show(differential),
                 field.name
             ),
         };
@@ -112,15 +106,15 @@ impl Checked {
     }
 
     fn check_tie(&mut self, field: &Field, differential: Ty, chosen: Ty, member: Symbol) {
-        let shown = self.show_ty(chosen);
+        let shown = self.show(chosen);
         let found = self.field_under(chosen, member);
         let message = match found {
             Some(ty) if ty == differential => return,
             Some(ty) => format!(
                 "`{shown}.{member}` is `{}`, but the derivative of `{}` is `{}`",
-                self.show_ty(ty),
+                self.show(ty),
                 field.name,
-                self.show_ty(differential)
+                self.show(differential)
             ),
             None => format!("`{shown}` has no field `{member}`"),
         };
@@ -135,5 +129,14 @@ impl Checked {
         let types = self.fields_under(id, args);
         let number = self.program.structs[id].fields.iter().position(|f| f.name == name)?;
         types.get(number).copied()
+    }
+}
+
+impl Program {
+    fn is_synthesised(&self, ty: Ty) -> bool {
+        match self.types.kind(ty) {
+            TyKind::Struct(id, _) => self.structs[id].differential_of.is_some(),
+            _ => false,
+        }
     }
 }

@@ -111,7 +111,7 @@ impl Checked {
     /// Expressions as the argument for a pack.
     pub(crate) fn pack_arg(&mut self, param: GenericParamId, exprs: &[ast::Expr], scope: ScopeId) -> Arg {
         let items: Vec<Arg> = exprs.iter().map(|expr| self.pack_item(param, expr, scope)).collect();
-        Arg::Ty(self.pack_of(&items))
+        Arg::Ty(self.program.pack_of(&items))
     }
 
     /// An expression as an element of a pack, or as a pack in it.
@@ -122,14 +122,14 @@ impl Checked {
                 self.tables.resolving.begin_expand();
                 let pattern = self.const_val(inner, scope);
                 let packs = self.tables.resolving.end_expand();
-                match self.expanded_over(&packs, expr.span, true) {
+                match self.rules().expanded_over(&packs, expr.span, true) {
                     Some(over) => Arg::Ty(self.expand_ty(Arg::Val(pattern), over)),
-                    None => Arg::Ty(self.error_ty()),
+                    None => Arg::Ty(self.program.types.error()),
                 }
             }
             ExprKind::Name(name) if is_value => {
                 match self.lookup_type(scope, *name).map(|found| found.item) {
-                    Some(Item::Param(pack)) if self.program.params[pack].pack => self.param_arg(pack),
+                    Some(Item::Param(pack)) if self.program.params[pack].pack => self.program.param_arg(pack),
                     _ => self.generic_arg(param, expr, scope),
                 }
             }
@@ -184,7 +184,7 @@ impl Checked {
                 let offset = params.len().min(before.len());
                 let args = self.program.types.args(before);
                 if !self.begin_foreign(default.span) {
-                    return Some(Arg::Ty(self.error_ty()));
+                    return Some(Arg::Ty(self.program.types.error()));
                 }
                 let saved = self.enter(id);
                 let arg = self.generic_arg(param, &default, scope);

@@ -5,7 +5,9 @@
 //! hidden generic type. A parameter stays open if no conformance, or several that differ, would tell it.
 
 use crate::Checked;
-use crate::hir::{Arg, Args, Bound, GenericParamId, InterfaceId, InterfaceRef, Ty, TyKind, Val, ValKind};
+use crate::hir::{
+    Arg, Args, Bound, GenericParamId, InterfaceId, InterfaceRef, Ty, TyKind, Types, Val, ValKind,
+};
 
 impl Checked {
     /// Binds open parameters by the conformances that `bounds` ask for; says whether it bound any.
@@ -22,7 +24,10 @@ impl Checked {
             let mut progress = false;
             for bound in bounds {
                 let Bound::Conforms(ty, interface) = *bound else { continue };
-                if open.is_empty() || !self.mentions_any(interface.args, &open) || self.depends(ty, &open) {
+                if open.is_empty()
+                    || !self.program.types.mentions_any(interface.args, &open)
+                    || self.program.types.depends(ty, &open)
+                {
                     continue;
                 }
                 progress |= self.bind_by_conformance(ty, interface, params, bindings);
@@ -48,7 +53,7 @@ impl Checked {
         let mut found: Option<Vec<Option<Arg>>> = None;
         for candidate in self.interfaces_like(ty, interface.interface) {
             let mut trial = bindings.to_vec();
-            if !self.match_args(interface.args, candidate.args, params, &mut trial) {
+            if !self.matcher(params, &mut trial).args(interface.args, candidate.args) {
                 continue;
             }
             match &found {
@@ -77,10 +82,12 @@ impl Checked {
         all.retain(|i| i.interface == interface);
         all
     }
+}
 
+impl Types {
     /// Whether arguments contain one of these parameters.
     pub(crate) fn mentions_any(&self, args: Args, params: &[GenericParamId]) -> bool {
-        self.program.types.list(args).iter().any(|arg| match arg {
+        self.list(args).iter().any(|arg| match arg {
             Arg::Ty(ty) | Arg::Laid(ty, _) => self.depends(*ty, params),
             Arg::Val(val) => self.val_depends(*val, params),
         })
@@ -88,7 +95,7 @@ impl Checked {
 
     /// Whether a type contains one of these parameters.
     pub(crate) fn depends(&self, ty: Ty, params: &[GenericParamId]) -> bool {
-        match self.program.types.kind(ty) {
+        match self.kind(ty) {
             TyKind::Param(param) => params.contains(&param),
             TyKind::Vector(t, n) | TyKind::Array(t, n) => {
                 self.depends(t, params) || self.val_depends(n, params)
@@ -116,7 +123,7 @@ impl Checked {
     }
 
     fn val_depends(&self, val: Val, params: &[GenericParamId]) -> bool {
-        match self.program.types.val_kind(val) {
+        match self.val_kind(val) {
             ValKind::Int(_) | ValKind::Error => false,
             ValKind::Param(param) => params.contains(&param),
             ValKind::Binary(_, _, a, b) => self.val_depends(a, params) || self.val_depends(b, params),

@@ -23,12 +23,15 @@ use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::bodies::overload::Argument;
 use crate::codes;
+use crate::facts::Facts;
 use crate::generics::assumptions::Saved;
 use crate::hir::{
     Arg, Args, Bound, Expr, ExprKind, FuncId, FuncRef, GenericParam, GenericParamId, Generics, InterfaceRef,
-    Ty, TyKind, Val, ValKind,
+    Program, Ty, TyKind, Types, Val, ValKind,
 };
-use crate::tables::{GenericsId, ScopeId};
+use crate::names::Names;
+use crate::tables::{GenericsId, ScopeId, Tables};
+use crate::types::packs::Packs;
 use cotangent_base::{Diagnostic, Scalar, Span};
 use cotangent_syntax::ast;
 use std::sync::Arc;
@@ -54,30 +57,14 @@ impl Checked {
         all
     }
 
-    /// The type of a generic value: numbers that are counted, so that two instances are the same or not.
-    fn counted_type(&mut self, ty: Ty, span: Span) -> Ty {
-        let counted = match self.program.types.kind(ty) {
-            TyKind::Scalar(scalar) => !scalar.is_float(),
-            TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) | TyKind::Struct(..) => false,
-            _ => true,
-        };
-        if counted {
-            return ty;
-        }
-        let message = format!("a generic value cannot be of type `{}`", self.show_ty(ty));
-        let diagnostic = Diagnostic::new(codes::GENERIC_ARGS, span, message);
-        self.diagnostics.push(diagnostic.help("use an integer, `bool` or an enumeration"));
-        self.program.types.ty(TyKind::Error)
-    }
-
     fn resolve_bounds(&mut self, id: GenericsId) {
         let info = &self.tables.generics[id];
         let (syntax, scope, own) = (info.syntax.clone(), info.scope, info.own.clone());
         if let Some(interface) = info.interface {
             let this = self.program.interfaces[interface].this;
             let this = self.program.types.ty(TyKind::Param(this));
-            let reference = self.own_interface(interface);
-            self.assume(id, Bound::Conforms(this, reference));
+            let reference = self.names().own_interface(interface);
+            self.tables.assume(id, Bound::Conforms(this, reference));
         }
         for (number, (param, syntax)) in own.into_iter().zip(&syntax.params).enumerate() {
             match &syntax.kind {
@@ -87,12 +74,12 @@ impl Checked {
                 }
                 ast::GenericParamKind::Type(bounds) | ast::GenericParamKind::Pack(bounds) => {
                     let ty = self.program.types.ty(TyKind::Param(param));
-                    let ty = self.bounded(ty);
+                    let ty = self.program.bounded(ty);
                     for bound in bounds {
                         if let Some(interface) = self.resolve_interface(bound, scope) {
                             let assumed = Bound::Conforms(ty, interface);
-                            self.check_bound_order(id, number, assumed, bound.span);
-                            self.assume(id, assumed);
+                            self.rules().check_bound_order(id, number, assumed, bound.span);
+                            self.tables.assume(id, assumed);
                         }
                     }
                 }
@@ -107,12 +94,12 @@ impl Checked {
             match clause {
                 ast::Where::Conforms(ty, bounds) => {
                     let ty = self.resolve_ty(ty, scope);
-                    let ty = self.bounded(ty);
+                    let ty = self.program.bounded(ty);
                     self.assume_all(id, ty, bounds, scope);
                 }
                 ast::Where::Equal(a, b) => {
                     if let Some(bound) = self.equality(a, b, scope) {
-                        self.assume(id, bound);
+                        self.tables.assume(id, bound);
                     }
                 }
                 ast::Where::Perhaps(a, b) => {
@@ -121,20 +108,15 @@ impl Checked {
                 }
                 ast::Where::Coerces(to, from, implicit) => {
                     let (to, from) = (self.resolve_ty(to, scope), self.resolve_ty(from, scope));
-                    self.assume(id, Bound::Coerces(to, from, *implicit));
+                    self.tables.assume(id, Bound::Coerces(to, from, *implicit));
                 }
                 ast::Where::NonEmpty(pack) => {
                     if let Some(pack) = self.resolve_pack(pack, scope) {
-                        self.assume(id, Bound::NonEmpty(pack));
+                        self.tables.assume(id, Bound::NonEmpty(pack));
                     }
                 }
             }
         }
-    }
-
-    /// What a bound speaks of: of a pack, each of its elements.
-    fn bounded(&mut self, ty: Ty) -> Ty {
-        if self.is_pack(ty) { self.program.types.ty(TyKind::Each(ty)) } else { ty }
     }
 
     /// `A == B` for types, or `countof(P) == N`.
@@ -144,30 +126,25 @@ impl Checked {
             return Some(Bound::Count(pack, self.const_val(b, scope)));
         }
         let (a, b) = (self.resolve_ty(a, scope), self.resolve_ty(b, scope));
-        let a = if self.is_pack(b) { a } else { self.bounded(a) };
+        let a = if self.program.is_pack(b) { a } else { self.program.bounded(a) };
         Some(Bound::Equal(a, b))
     }
 
     /// A type that must be a pack.
     fn resolve_pack(&mut self, expr: &ast::Expr, scope: ScopeId) -> Option<Ty> {
         let ty = self.resolve_ty(expr, scope);
-        if !self.is_pack(ty) && !self.is_error(ty) {
-            self.not_a_pack(ty, expr.span);
+        if !self.program.is_pack(ty) && !self.program.types.is_error(ty) {
+            self.rules().not_a_pack(ty, expr.span);
         }
-        self.is_pack(ty).then_some(ty)
+        self.program.is_pack(ty).then_some(ty)
     }
 
     fn assume_all(&mut self, id: GenericsId, ty: Ty, bounds: &[ast::Expr], scope: ScopeId) {
         for bound in bounds {
             if let Some(interface) = self.resolve_interface(bound, scope) {
-                self.assume(id, Bound::Conforms(ty, interface));
+                self.tables.assume(id, Bound::Conforms(ty, interface));
             }
         }
-    }
-
-    pub(crate) fn assume(&mut self, id: GenericsId, bound: Bound) {
-        self.tables.generics.add_bound(id, bound);
-        self.tables.assumptions.add([bound]);
     }
 
     /// Works under the assumptions of `id` from now on. Give the result to [`leave`](Self::leave).
@@ -188,81 +165,17 @@ impl Checked {
         Generics { params, bounds }
     }
 
-    /// Each parameter as its own argument.
-    pub(crate) fn identity(&mut self, id: GenericsId) -> Args {
-        let params = self.tables.generics[id].params.clone();
-        self.identity_of(&params)
-    }
-
-    /// Each of `params` as its own argument.
-    pub(crate) fn identity_of(&mut self, params: &[GenericParamId]) -> Args {
-        let args: Vec<Arg> = params.iter().map(|p| self.param_arg(*p)).collect();
-        self.program.types.args(&args)
-    }
-
-    /// A parameter as an argument.
-    pub(crate) fn param_arg(&mut self, param: GenericParamId) -> Arg {
-        let GenericParam { value, pack, .. } = self.program.params[param];
-        if value.is_some() && !pack {
-            Arg::Val(self.program.types.val(ValKind::Param(param)))
-        } else {
-            Arg::Ty(self.program.types.ty(TyKind::Param(param)))
-        }
-    }
-
-    /// An interface with its own parameters as arguments.
-    pub(crate) fn own_interface(&mut self, interface: crate::hir::InterfaceId) -> InterfaceRef {
-        let generics = self.tables.interfaces[interface].generics;
-        let params = self.tables.generics[generics].params.clone();
-        // The first parameter is `This`, which is no argument of the interface.
-        let args = self.identity_of(&params[1..]);
-        InterfaceRef { interface, args }
-    }
-
     /// Checks that `args` satisfy the bounds of `id`; says so at `span` if not.
     pub(crate) fn check_bounds(&mut self, id: GenericsId, args: Args, span: Span) -> bool {
         match self.unmet_bound(id, args) {
             None => true,
             Some(bound) => {
-                let message = self.describe_unmet(bound);
+                let message = self.facts().describe_unmet(bound);
                 self.diagnostics.push(
                     Diagnostic::new(crate::derive::unmet_code(self, bound), span, message)
                         .help("give an argument that satisfies the bound, or add the conformance"),
                 );
                 false
-            }
-        }
-    }
-
-    /// A bound that does not hold, in words.
-    pub(crate) fn describe_unmet(&self, bound: Bound) -> String {
-        match bound {
-            Bound::Conforms(ty, interface) => {
-                let base = match self.conforming_base(ty, interface) {
-                    Some(base) => format!(", but its base `{base}` does: name both after its colon"),
-                    None => String::new(),
-                };
-                format!(
-                    "`{}` does not conform to `{}`{base}",
-                    self.show_ty(ty),
-                    self.show_interface(interface)
-                )
-            }
-            Bound::Equal(a, b) => format!("`{}` is not `{}`", self.show_ty(a), self.show_ty(b)),
-            Bound::Count(pack, count) => match self.elements_of(pack) {
-                Some(items) => {
-                    format!("a pack of {} elements is not one of {}", items.len(), self.show_val(count))
-                }
-                None => format!("`{}` may not have {} elements", self.show_ty(pack), self.show_val(count)),
-            },
-            Bound::Coerces(to, from, implicit) => {
-                let how = if implicit { " implicitly" } else { "" };
-                format!("`{}` does not convert to `{}`{how}", self.show_ty(from), self.show_ty(to))
-            }
-            Bound::NonEmpty(pack) if self.elements_of(pack).is_some() => "the pack is empty".into(),
-            Bound::NonEmpty(pack) => format!("`{}` may be empty", self.show_ty(pack)),
-            Bound::Optional(ty, interface, _) => {
-                format!("`{}` may not conform to `{}`", self.show_ty(ty), self.show_interface(interface))
             }
         }
     }
@@ -289,16 +202,16 @@ impl Checked {
                 Bound::Equal(a, b) => {
                     let b = self.replace(b, &params, args);
                     let mut types = self.replace_each(a, &params, args).into_iter();
-                    types.find(|a| !self.same(*a, b)).map(|a| Bound::Equal(a, b))
+                    types.find(|a| !self.program.types.same(*a, b)).map(|a| Bound::Equal(a, b))
                 }
                 Bound::Count(pack, count) => {
                     let pack = self.replace(pack, &params, args);
                     let count = self.replace_val(count, &params, args);
-                    (!self.has_count(pack, count)).then_some(Bound::Count(pack, count))
+                    (!self.packs().has_count(pack, count)).then_some(Bound::Count(pack, count))
                 }
                 Bound::NonEmpty(pack) => {
                     let pack = self.replace(pack, &params, args);
-                    (!self.is_nonempty(pack)).then_some(Bound::NonEmpty(pack))
+                    (!self.facts().is_nonempty(pack)).then_some(Bound::NonEmpty(pack))
                 }
                 Bound::Coerces(to, from, implicit) => {
                     let to = self.replace(to, &params, args);
@@ -337,33 +250,142 @@ impl Checked {
         match self.program.types.kind(ty) {
             TyKind::Each(pack) => {
                 let pack = self.replace(pack, params, args);
-                self.members_to_satisfy(pack)
+                self.packs().members_to_satisfy(pack)
             }
             _ => vec![self.replace(ty, params, args)],
         }
     }
 
+    /// The type of a generic value: numbers that are counted, so that two instances are the same or not.
+    fn counted_type(&mut self, ty: Ty, span: Span) -> Ty {
+        let counted = match self.program.types.kind(ty) {
+            TyKind::Scalar(scalar) => !scalar.is_float(),
+            TyKind::Vector(..) | TyKind::Matrix(..) | TyKind::Array(..) | TyKind::Struct(..) => false,
+            _ => true,
+        };
+        if counted {
+            return ty;
+        }
+        let message = format!("a generic value cannot be of type `{}`", self.show(ty));
+        let diagnostic = Diagnostic::new(codes::GENERIC_ARGS, span, message);
+        self.diagnostics.push(diagnostic.help("use an integer, `bool` or an enumeration"));
+        self.program.types.ty(TyKind::Error)
+    }
+}
+
+impl Tables {
+    pub(crate) fn assume(&mut self, id: GenericsId, bound: Bound) {
+        self.generics.add_bound(id, bound);
+        self.assumptions.add([bound]);
+    }
+}
+
+impl Names<'_> {
+    /// Each parameter as its own argument.
+    pub(crate) fn identity(&mut self, id: GenericsId) -> Args {
+        let params = self.tables.generics[id].params.clone();
+        self.program.identity_of(&params)
+    }
+
+    /// An interface with its own parameters as arguments.
+    pub(crate) fn own_interface(&mut self, interface: crate::hir::InterfaceId) -> InterfaceRef {
+        let generics = self.tables.interfaces[interface].generics;
+        let params = self.tables.generics[generics].params.clone();
+        // The first parameter is `This`, which is no argument of the interface.
+        let args = self.program.identity_of(&params[1..]);
+        InterfaceRef { interface, args }
+    }
+}
+
+impl Facts<'_> {
+    /// A bound that does not hold, in words.
+    pub(crate) fn describe_unmet(self, bound: Bound) -> String {
+        match bound {
+            Bound::Conforms(ty, interface) => {
+                let base = match self.conforming_base(ty, interface) {
+                    Some(base) => format!(", but its base `{base}` does: name both after its colon"),
+                    None => String::new(),
+                };
+                format!("`{}` does not conform to `{}`{base}", self.show(ty), self.show_interface(interface))
+            }
+            Bound::Equal(a, b) => format!("`{}` is not `{}`", self.show(a), self.show(b)),
+            Bound::Count(pack, count) => match self.program.types.elements_of(pack) {
+                Some(items) => {
+                    format!("a pack of {} elements is not one of {}", items.len(), self.show_val(count))
+                }
+                None => {
+                    format!("`{}` may not have {} elements", self.show(pack), self.show_val(count))
+                }
+            },
+            Bound::Coerces(to, from, implicit) => {
+                let how = if implicit { " implicitly" } else { "" };
+                format!("`{}` does not convert to `{}`{how}", self.show(from), self.show(to))
+            }
+            Bound::NonEmpty(pack) if self.program.types.elements_of(pack).is_some() => {
+                "the pack is empty".into()
+            }
+            Bound::NonEmpty(pack) => format!("`{}` may be empty", self.show(pack)),
+            Bound::Optional(ty, interface, _) => {
+                format!("`{}` may not conform to `{}`", self.show(ty), self.show_interface(interface))
+            }
+        }
+    }
+}
+
+impl Program {
+    /// What a bound speaks of: of a pack, each of its elements.
+    fn bounded(&mut self, ty: Ty) -> Ty {
+        if self.is_pack(ty) { self.types.ty(TyKind::Each(ty)) } else { ty }
+    }
+
+    /// Each of `params` as its own argument.
+    pub(crate) fn identity_of(&mut self, params: &[GenericParamId]) -> Args {
+        let args: Vec<Arg> = params.iter().map(|p| self.param_arg(*p)).collect();
+        self.types.args(&args)
+    }
+
+    /// A parameter as an argument.
+    pub(crate) fn param_arg(&mut self, param: GenericParamId) -> Arg {
+        let GenericParam { value, pack, .. } = self.params[param];
+        if value.is_some() && !pack {
+            Arg::Val(self.types.val(ValKind::Param(param)))
+        } else {
+            Arg::Ty(self.types.ty(TyKind::Param(param)))
+        }
+    }
+}
+
+impl Types {
     fn same(&self, a: Ty, b: Ty) -> bool {
         a == b || self.is_error(a) || self.is_error(b)
     }
 
-    fn has_count(&mut self, pack: Ty, count: Val) -> bool {
-        let own = self.count_val(pack);
-        let assumed = |bound: &Bound| *bound == Bound::Count(pack, count);
-        own == count || self.is_error(pack) || self.tables.assumptions.iter().any(assumed)
+    /// Whether a type is the result of a reported mistake.
+    pub(crate) fn is_error(&self, ty: Ty) -> bool {
+        self.kind(ty) == TyKind::Error
     }
+}
 
+impl Packs<'_> {
+    fn has_count(&mut self, pack: Ty, count: Val) -> bool {
+        let own = self.program.count_val(pack);
+        let assumed = |bound: &Bound| *bound == Bound::Count(pack, count);
+        own == count || self.program.types.is_error(pack) || self.assumptions.iter().any(assumed)
+    }
+}
+
+impl Facts<'_> {
     /// Whether a pack is known to have elements.
-    pub(crate) fn is_nonempty(&self, pack: Ty) -> bool {
-        match (self.elements_of(pack), self.program.types.kind(pack)) {
+    pub(crate) fn is_nonempty(self, pack: Ty) -> bool {
+        match (self.program.types.elements_of(pack), self.program.types.kind(pack)) {
             (Some(items), _) => items.iter().any(|item| match item {
-                Arg::Ty(ty) if self.is_pack(*ty) => self.is_nonempty(*ty),
+                Arg::Ty(ty) if self.program.is_pack(*ty) => self.is_nonempty(*ty),
                 Arg::Ty(_) | Arg::Val(_) | Arg::Laid(..) => true,
             }),
             (None, TyKind::Expand(_, over)) => self.is_nonempty(over),
             (None, _) => {
                 let counts = |count: Val| self.program.types.known(count).is_some_and(|n| n > 0);
-                self.is_error(pack)
+                self.program.types.is_error(pack)
                     || self.tables.assumptions.iter().any(|bound| match *bound {
                         Bound::NonEmpty(assumed) => assumed == pack,
                         Bound::Count(assumed, count) => assumed == pack && counts(count),
@@ -373,10 +395,5 @@ impl Checked {
                     })
             }
         }
-    }
-
-    /// Whether a type is the result of a reported mistake.
-    pub(crate) fn is_error(&self, ty: Ty) -> bool {
-        self.program.types.kind(ty) == TyKind::Error
     }
 }

@@ -13,6 +13,7 @@
 use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
+use crate::facts::{Facts, Rules};
 use crate::hir::{Arg, Bound, Expr, ExprKind, GenericParamId, InterfaceRef, Ty, TyKind, Val, ValKind};
 use crate::tables::{GenericsId, ScopeId};
 use crate::types::resolve::Path;
@@ -29,12 +30,12 @@ impl Checked {
         scope: ScopeId,
     ) {
         let subject = self.resolve_ty(ty, scope);
-        if self.is_pack(subject) {
-            return self.unsupported(ty.span, "an optional constraint on a pack");
+        if self.program.is_pack(subject) {
+            return self.rules().unsupported(ty.span, "an optional constraint on a pack");
         }
         if let Some(interface) = self.resolve_interface(bound, scope) {
             let holds = self.program.types.val(ValKind::Param(param));
-            self.assume(id, Bound::Optional(subject, interface, holds));
+            self.tables.assume(id, Bound::Optional(subject, interface, holds));
         }
     }
 
@@ -63,7 +64,7 @@ impl Checked {
         if self.conforms(ty, interface) {
             return self.program.types.val(ValKind::Int(1));
         }
-        if let Some(known) = self.optional_bound(ty, interface) {
+        if let Some(known) = self.facts().optional_bound(ty, interface) {
             return known;
         }
         let later = match (self.program.types.kind(ty), self.tables.resolving.alias()) {
@@ -72,14 +73,6 @@ impl Checked {
         };
         let kind = if later { ValKind::Conforms(ty, interface) } else { ValKind::Int(0) };
         self.program.types.val(kind)
-    }
-
-    /// What says whether a type conforms, if an optional constraint speaks of it.
-    fn optional_bound(&self, ty: Ty, interface: InterfaceRef) -> Option<Val> {
-        self.tables.assumptions.iter().find_map(|bound| match *bound {
-            Bound::Optional(of, to, holds) if of == ty && to == interface => Some(holds),
-            _ => None,
-        })
     }
 
     /// The interface that would promise a member of a type, if an optional constraint held.
@@ -91,7 +84,17 @@ impl Checked {
         let interfaces: Vec<InterfaceRef> = self.tables.assumptions.iter().filter_map(optional).collect();
         interfaces.into_iter().find(|interface| {
             let all = self.closure(ty, vec![*interface]);
-            all.into_iter().any(|one| !self.interface_members(ty, one, member).is_empty())
+            all.into_iter().any(|one| !self.names().interface_members(ty, one, member).is_empty())
+        })
+    }
+}
+
+impl Facts<'_> {
+    /// What says whether a type conforms, if an optional constraint speaks of it.
+    fn optional_bound(self, ty: Ty, interface: InterfaceRef) -> Option<Val> {
+        self.tables.assumptions.iter().find_map(|bound| match *bound {
+            Bound::Optional(of, to, holds) if of == ty && to == interface => Some(holds),
+            _ => None,
         })
     }
 }
@@ -107,8 +110,8 @@ impl BodyCx<'_> {
             TyKind::Error => return Some(self.error(span)),
             TyKind::Interface(interface, args) => {
                 let interface = InterfaceRef { interface, args };
-                let Some(holds) = self.cx.optional_bound(subject, interface) else {
-                    self.no_optional_bound(subject, interface, span);
+                let Some(holds) = self.cx.facts().optional_bound(subject, interface) else {
+                    self.cx.rules().no_optional_bound(subject, interface, span);
                     return Some(self.error(span));
                 };
                 ExprKind::Val(holds)
@@ -130,7 +133,7 @@ impl BodyCx<'_> {
                 let scope = self.scope;
                 let (interface, _) = self.quietly(|cx| cx.cx.resolve_interface(to, scope));
                 let interface = interface?;
-                self.cx.optional_bound(subject, interface)?;
+                self.cx.facts().optional_bound(subject, interface)?;
                 Some(Bound::Conforms(subject, interface))
             }
             _ => None,
@@ -155,15 +158,17 @@ impl BodyCx<'_> {
         }
         let scope = self.scope;
         match self.quietly(|cx| cx.cx.type_path(expr, scope, false)) {
-            (Some(Path::Ty(ty)), true) if !self.cx.is_error(ty) => Some(ty),
+            (Some(Path::Ty(ty)), true) if !self.cx.program.types.is_error(ty) => Some(ty),
             _ => None,
         }
     }
+}
 
+impl Rules<'_> {
     fn no_optional_bound(&mut self, ty: Ty, interface: InterfaceRef, span: Span) {
-        let (ty, interface) = (self.show(ty), self.cx.show_interface(interface));
+        let (ty, interface) = (self.show(ty), self.facts().show_interface(interface));
         let message = format!("there is no optional constraint `{ty} : {interface}`");
         let help = format!("add `where optional {ty} : {interface}`");
-        self.report(Diagnostic::new(codes::NO_OPTIONAL, span, message).help(help));
+        self.diagnostics.push(Diagnostic::new(codes::NO_OPTIONAL, span, message).help(help));
     }
 }

@@ -13,13 +13,14 @@
 
 mod body;
 mod decl;
+mod expr;
 mod func;
 mod types;
 mod walk;
 
 pub use body::{
-    Block, Body, Call, Case, Const, Expr, ExprId, ExprKind, Label, Local, LocalId, Loop, LoopAttrs, LoopKind,
-    Measure, Segments, SourceMap, Stmt, StmtKind, UnaryOp, hash_of,
+    Block, Body, Case, ExprId, Label, Local, LocalId, Loop, LoopAttrs, LoopKind, Segments, SourceMap, Stmt,
+    StmtKind,
 };
 pub use cotangent_syntax::ast::{BinaryOp, CodeKind, DiffMode, Platform};
 pub use decl::{
@@ -27,6 +28,7 @@ pub use decl::{
     FuncId, FuncRef, GenericParam, GenericParamId, Generics, Global, GlobalId, GlobalKind, Interface,
     InterfaceId, InterfaceRef, LangItems, Program, Struct, StructId, Synth, UserAttribute, Witness,
 };
+pub use expr::{Call, Const, Expr, ExprKind, Measure, UnaryOp, hash_of};
 pub use func::{
     Apply, Dir, Entry, Func, FuncDiff, FuncKind, Inline, Interpolation, Param, Prefer, Stage, This, Unroll,
     Varying,

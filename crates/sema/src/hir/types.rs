@@ -216,6 +216,10 @@ impl Types {
     pub fn ty(&mut self, kind: TyKind) -> Ty {
         self.types.intern(kind)
     }
+    /// The type of a scalar.
+    pub fn scalar(&mut self, scalar: Scalar) -> Ty {
+        self.ty(TyKind::Scalar(scalar))
+    }
     /// The value `kind`.
     pub fn val(&mut self, kind: ValKind) -> Val {
         self.vals.intern(kind)

@@ -9,8 +9,10 @@
 
 use crate::bodies::body::BodyCx;
 use crate::codes;
+use crate::facts::{Facts, Rules};
 use crate::hir::{Ty, TyKind};
 use crate::names::lookup::Found;
+use crate::names::scopes::Scopes;
 use crate::tables::{Item, Owner, ScopeId};
 use crate::{Checked, Input};
 use cotangent_base::{Diagnostic, Span, Symbol, entity};
@@ -31,27 +33,6 @@ pub(crate) enum Access {
     Internal(ModuleId),
     /// From the type with this scope, its extensions and what is nested in them.
     Private(ScopeId),
-}
-
-/// From where what is being declared can be seen.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Declaring {
-    access: Option<Access>,
-}
-
-impl Declaring {
-    /// Begins a declaration.
-    pub(crate) fn set(&mut self, access: Access) {
-        self.access = Some(access);
-    }
-    /// From here on, declarations say it themselves.
-    pub(crate) fn clear(&mut self) {
-        self.access = None;
-    }
-    /// From where it can be seen.
-    pub(crate) fn access(&self) -> Access {
-        self.access.unwrap_or(Access::Public)
-    }
 }
 
 impl Access {
@@ -127,7 +108,7 @@ fn speaks_of_access(decls: &[ast::Decl]) -> bool {
     })
 }
 
-impl Checked {
+impl Rules<'_> {
     /// How far a declaration can be seen; reports words that are not allowed there.
     pub(crate) fn access_of(
         &mut self,
@@ -172,6 +153,38 @@ impl Checked {
         access
     }
 
+    fn report_hidden(&mut self, hidden: Found, name: Symbol, span: Span) {
+        let (message, help) = match hidden.access {
+            Access::Private(_) => (
+                format!("`{name}` is private to its type"),
+                "use it in methods and extensions of the type".to_string(),
+            ),
+            Access::Internal(module) => {
+                let module = self.tables.modules[module].name;
+                let message = format!("`{name}` is internal to module `{module}`");
+                (message, format!("mark it `public` in module `{module}`"))
+            }
+            Access::Public => return,
+        };
+        let mut diagnostic = Diagnostic::new(codes::NOT_ACCESSIBLE, span, message).help(help);
+        if let Some(declared) = self.facts().item_span(hidden.item) {
+            diagnostic = diagnostic.label(declared, "declared here");
+        }
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn check_exposed(&mut self, name: Symbol, types: &[Ty], span: Span) {
+        let Some(hidden) = types.iter().find_map(|ty| self.facts().less_visible(*ty)) else { return };
+        let hidden = self.show(hidden);
+        let message = format!("`{name}` is `public`, but the type `{hidden}` in its declaration is not");
+        self.diagnostics.push(
+            Diagnostic::new(codes::BAD_ACCESS, span, message)
+                .help(format!("mark `{hidden}` `public` too, or make `{name}` `internal`")),
+        );
+    }
+}
+
+impl Checked {
     /// Whether something can be seen from a scope.
     pub(crate) fn can_see(&mut self, access: Access, from: ScopeId) -> bool {
         match access {
@@ -200,16 +213,11 @@ impl Checked {
             Owner::Struct(id) => Some(self.tables.structs[id].scope),
             Owner::Extension(id) => {
                 let target = self.ext_target(id)?;
-                let (id, _) = self.struct_of(target)?;
+                let (id, _) = self.names().struct_of(target)?;
                 Some(self.tables.structs[id].scope)
             }
             Owner::Module | Owner::Interface(_) | Owner::Enum(_) => None,
         }
-    }
-
-    /// The access of an item in the scope that declares it.
-    pub(crate) fn item_access(&self, scope: ScopeId, item: Item) -> Access {
-        self.tables.scopes[scope].access(item)
     }
 
     /// What can be seen of what was found under a name. If there was something and nothing of it can be seen, says so.
@@ -225,31 +233,11 @@ impl Checked {
         let seen: Vec<Found> = found.into_iter().filter(|f| self.can_see(f.access, from)).collect();
         if let (true, Some(hidden)) = (seen.is_empty(), hidden) {
             if report {
-                self.report_hidden(hidden, name, span);
+                self.rules().report_hidden(hidden, name, span);
             }
             return None;
         }
         Some(seen)
-    }
-
-    fn report_hidden(&mut self, hidden: Found, name: Symbol, span: Span) {
-        let (message, help) = match hidden.access {
-            Access::Private(_) => (
-                format!("`{name}` is private to its type"),
-                "use it in methods and extensions of the type".to_string(),
-            ),
-            Access::Internal(module) => {
-                let module = self.tables.modules[module].name;
-                let message = format!("`{name}` is internal to module `{module}`");
-                (message, format!("mark it `public` in module `{module}`"))
-            }
-            Access::Public => return,
-        };
-        let mut diagnostic = Diagnostic::new(codes::NOT_ACCESSIBLE, span, message).help(help);
-        if let Some(declared) = self.item_span(hidden.item) {
-            diagnostic = diagnostic.label(declared, "declared here");
-        }
-        self.diagnostics.push(diagnostic);
     }
 
     /// Says so if a plain name means something in an imported module that cannot be seen.
@@ -257,7 +245,7 @@ impl Checked {
         let mut at = Some(from);
         while let Some(scope) = at {
             if let Some(hidden) = self.hidden_imports(scope, name).into_iter().next() {
-                self.report_hidden(hidden, name, span);
+                self.rules().report_hidden(hidden, name, span);
                 return true;
             }
             at = self.tables.scopes[scope].parent();
@@ -269,7 +257,9 @@ impl Checked {
     pub(crate) fn check_exposed_types(&mut self) {
         for func in self.tables.funcs.user().to_vec() {
             let Some(scope) = self.tables.scopes[self.tables.funcs[func].scope].parent() else { continue };
-            if self.item_access(scope, Item::Func(func)) != Access::Public || !self.is_guarded(scope) {
+            if self.tables.scopes.item_access(scope, Item::Func(func)) != Access::Public
+                || !self.facts().is_guarded(scope)
+            {
                 continue;
             }
             let signature = &self.program.funcs[func];
@@ -278,18 +268,18 @@ impl Checked {
                 signature.params.iter().map(|p| p.ty).chain([signature.result]).collect();
             types.extend(self.disguised_interfaces(func));
             let name = self.program.funcs[func].name;
-            self.check_exposed(name, &types, span);
+            self.rules().check_exposed(name, &types, span);
         }
         for id in self.tables.structs.keys() {
             let scope = self.tables.structs[id].scope;
-            if !self.is_guarded(scope) {
+            if !self.facts().is_guarded(scope) {
                 continue;
             }
             let own = self.tables.structs[id].fields.len();
             let fields = self.program.structs[id].fields.clone();
             for (number, field) in fields.iter().rev().take(own).rev().enumerate() {
-                if self.item_access(scope, Item::Field(number as u32)) == Access::Public {
-                    self.check_exposed(field.name, &[field.ty], field.span);
+                if self.tables.scopes.item_access(scope, Item::Field(number as u32)) == Access::Public {
+                    self.rules().check_exposed(field.name, &[field.ty], field.span);
                 }
             }
         }
@@ -309,24 +299,23 @@ impl Checked {
         let ty = |i: crate::hir::InterfaceRef| self.program.types.ty(TyKind::Interface(i.interface, i.args));
         interfaces.into_iter().map(ty).collect()
     }
+}
 
+impl Scopes {
+    /// The access of an item in the scope that declares it.
+    pub(crate) fn item_access(&self, scope: ScopeId, item: Item) -> Access {
+        self[scope].access(item)
+    }
+}
+
+impl Facts<'_> {
     /// Whether a scope stands in a module where not everything is public.
-    fn is_guarded(&self, scope: ScopeId) -> bool {
+    fn is_guarded(self, scope: ScopeId) -> bool {
         self.tables.modules[self.tables.scopes[scope].module()].guarded
     }
 
-    fn check_exposed(&mut self, name: Symbol, types: &[Ty], span: Span) {
-        let Some(hidden) = types.iter().find_map(|ty| self.less_visible(*ty)) else { return };
-        let hidden = self.show_ty(hidden);
-        let message = format!("`{name}` is `public`, but the type `{hidden}` in its declaration is not");
-        self.diagnostics.push(
-            Diagnostic::new(codes::BAD_ACCESS, span, message)
-                .help(format!("mark `{hidden}` `public` too, or make `{name}` `internal`")),
-        );
-    }
-
     /// A type that is not public, in a type.
-    fn less_visible(&self, ty: Ty) -> Option<Ty> {
+    fn less_visible(self, ty: Ty) -> Option<Ty> {
         let types = &self.program.types;
         let (scope, item, args) = match types.kind(ty) {
             TyKind::Struct(id, args) => (self.tables.structs[id].scope, Item::Struct(id), Some(args)),
@@ -338,7 +327,7 @@ impl Checked {
             _ => return None,
         };
         let around = self.tables.scopes[scope].parent()?;
-        if self.item_access(around, item) != Access::Public {
+        if self.tables.scopes.item_access(around, item) != Access::Public {
             return Some(ty);
         }
         types.list(args?).iter().find_map(|arg| self.less_visible(arg.ty()?))

@@ -76,6 +76,22 @@ pub(crate) fn instead_of(name: &str) -> Option<String> {
         "rand" | "random" => {
             "there are no random numbers in the library: hash an index, for example with PCG"
         }
+        "console" | "println" | "cout" => "write `printf(\"%f\\n\", x)`",
+        "lambda" => "a lambda is `(float x) => x * 2`",
+        "foreach" => "write `for (int i = 0; i < a.getCount(); i++)`",
+        "sinf" => "write `sin`",
+        "cosf" => "write `cos`",
+        "tanf" => "write `tan`",
+        "tanhf" => "write `tanh`",
+        "sqrtf" => "write `sqrt`",
+        "rsqrtf" => "write `rsqrt`",
+        "powf" => "write `pow`",
+        "floorf" => "write `floor`",
+        "ceilf" => "write `ceil`",
+        "fmodf" => "write `fmod`",
+        "fminf" => "write `min`",
+        "fmaxf" => "write `max`",
+        "atan2f" => "write `atan2`",
         "len" => "arrays and buffers know their length: `a.getCount()`",
         "range" => "write `for (int i = 0; i < n; i++)`",
         "True" => "write `true`",
@@ -89,8 +105,8 @@ pub(crate) fn instead_of(name: &str) -> Option<String> {
         "malloc" | "free" | "delete" => {
             "memory is not allocated at run time: declare an array of fixed length, or a buffer"
         }
-        "nullptr_t" | "NULL" => "write `nullptr`, or `none` for an `Optional`",
-        "std" | "glm" | "metal" | "math" | "np" | "torch" => {
+        "nullptr_t" | "NULL" | "null" | "nil" => "write `nullptr`, or `none` for an `Optional`",
+        "std" | "glm" | "metal" | "math" | "Math" | "np" | "torch" => {
             "names of the library need no namespace: write `min`, not `std::min`; arrays are `float[4]`"
         }
         "long" | "i64" => "write `int64_t`",
@@ -109,7 +125,7 @@ pub(crate) fn instead_of(name: &str) -> Option<String> {
         "samplerCube" => "write `SamplerCube`, or `TextureCube` and `SamplerState`",
         "string" | "str" => "write `String`",
         "function" | "def" | "fn" => "write `func f(x : float) -> float { .. }` or `float f(float x) { .. }`",
-        _ => return shape(name).map(|ty| format!("write `{ty}`")),
+        _ => return shape(&name.replacen('V', "v", 1)).map(|ty| format!("write `{ty}`")),
     };
     Some(known.into())
 }

@@ -7,7 +7,9 @@
 
 use crate::Checked;
 use crate::codes;
-use crate::hir::{Arg, Args, InterfaceRef, StructId, Ty, TyKind};
+use crate::facts::Facts;
+use crate::hir::{Arg, Args, InterfaceRef, Program, StructId, Ty, TyKind};
+use crate::names::Names;
 use crate::names::access::Access;
 use crate::tables::{Builtin, ExtId, Head, Item, Owner, ScopeId};
 use cotangent_base::{Diagnostic, Span, Symbol};
@@ -81,7 +83,7 @@ impl Checked {
         let mut at = Some(scope);
         while let Some(scope) = at {
             let level = self.level(scope, name);
-            if let Some(found) = level.into_iter().find(|f| self.is_type_item(f.item)) {
+            if let Some(found) = level.into_iter().find(|f| self.program.is_type_item(f.item)) {
                 return Some(found);
             }
             at = self.tables.scopes[scope].parent();
@@ -93,7 +95,7 @@ impl Checked {
     pub(crate) fn level(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
         let owner = self.tables.scopes[scope].owner();
         let mut found = vec![];
-        let direct = self.direct(scope, name);
+        let direct = self.names().direct(scope, name);
         match owner {
             Owner::Module | Owner::Enum(_) => found.extend(direct),
             Owner::Struct(_) | Owner::Extension(_) | Owner::Interface(_) => {
@@ -106,7 +108,7 @@ impl Checked {
                 }
                 if found.is_empty() {
                     // While a type's own header is resolved its members may not be reachable as members yet.
-                    found = self.direct(scope, name);
+                    found = self.names().direct(scope, name);
                 }
             }
         }
@@ -119,58 +121,23 @@ impl Checked {
         found
     }
 
-    /// The names declared in a scope itself.
-    pub(crate) fn direct(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
-        let items = self.tables.scopes[scope].items(name).to_vec();
-        if items.is_empty() {
-            return vec![];
-        }
-        let args = self.identity(self.tables.scopes[scope].generics());
-        let found = |item| {
-            let access = self.item_access(scope, item);
-            Found { item, args, depth: 0, extension: Added::ByItself, of: None, base: 0, access }
-        };
-        items.into_iter().map(found).collect()
-    }
-
     fn imported(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
         self.resolve_usings(scope);
-        let mut found = self.import_candidates(scope, name);
+        let mut found = self.names().import_candidates(scope, name);
         found.retain(|f| self.can_see(f.access, scope));
         found.sort_by_key(|f| f.depth);
         found
     }
 
-    fn import_candidates(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
-        let imports = self.tables.scopes[scope].imports().to_vec();
-        let mut found = vec![];
-        for import in imports {
-            let depth = self.detour(scope, import);
-            found.extend(self.direct(import, name).into_iter().map(|f| Found { depth, ..f }));
-        }
-        found
-    }
-
     /// What imported modules declare under a name that cannot be seen from `scope`.
     pub(crate) fn hidden_imports(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
-        let found = self.import_candidates(scope, name);
+        let found = self.names().import_candidates(scope, name);
         found.into_iter().filter(|f| !self.can_see(f.access, scope)).collect()
-    }
-
-    /// The scope of the module that `scope` is in, where `::name` is looked up.
-    pub(crate) fn file_scope(&self, scope: ScopeId) -> ScopeId {
-        let mut at = scope;
-        while let Some(parent) = self.tables.scopes[at].parent()
-            && Some(parent) != self.tables.lang.scope()
-        {
-            at = parent;
-        }
-        at
     }
 
     /// What a name means in a namespace.
     pub(crate) fn lookup_in_namespace(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
-        let mut found = self.direct(scope, name);
+        let mut found = self.names().direct(scope, name);
         let is_func = |f: &Found| matches!(f.item, Item::Func(_));
         if found.iter().all(is_func) {
             let only_funcs = !found.is_empty();
@@ -181,7 +148,7 @@ impl Checked {
         let around =
             self.tables.scopes[scope].parent().filter(|parent| Some(*parent) == self.tables.lang.scope());
         if let (true, Some(core)) = (found.is_empty(), around) {
-            found = self.direct(core, name);
+            found = self.names().direct(core, name);
         }
         if found.is_empty() { self.hidden_imports(scope, name) } else { found }
     }
@@ -199,7 +166,7 @@ impl Checked {
             }
             TyKind::Enum(id) => {
                 let scope = self.tables.enums[id].scope;
-                let mut found = self.direct(scope, name);
+                let mut found = self.names().direct(scope, name);
                 found.extend(self.extension_members(Head::Enum(id), ty, name));
                 found
             }
@@ -217,7 +184,7 @@ impl Checked {
     fn promised_members(&mut self, ty: Ty, interfaces: Vec<InterfaceRef>, name: Symbol) -> Vec<Found> {
         let mut found: Vec<Found> = vec![];
         for interface in interfaces {
-            for new in self.interface_members(ty, interface, name) {
+            for new in self.names().interface_members(ty, interface, name) {
                 if !found.iter().any(|f| f.item == new.item) {
                     found.push(new);
                 }
@@ -235,7 +202,7 @@ impl Checked {
         // What interfaces promise comes last: the type's own before those of its base.
         if found.is_empty() {
             for interface in self.interfaces_of(ty) {
-                let new = self.interface_members(ty, interface, name);
+                let new = self.names().interface_members(ty, interface, name);
                 let new = new.into_iter().filter(|f| !matches!(f.item, Item::Param(_)));
                 found.extend(new);
                 if !found.is_empty() {
@@ -245,11 +212,11 @@ impl Checked {
         }
         if found.is_empty() {
             for interface in self.assumed_interfaces(ty) {
-                found.extend(self.interface_members(ty, interface, name));
+                found.extend(self.names().interface_members(ty, interface, name));
             }
         }
         if found.is_empty()
-            && let Some((id, _)) = self.struct_of(ty)
+            && let Some((id, _)) = self.names().struct_of(ty)
             && let Some(base) = self.base_of(ty, id)
         {
             found = self.members(base, name);
@@ -261,7 +228,7 @@ impl Checked {
     /// What a type itself and extensions of it declare under a name.
     pub(crate) fn own_members(&mut self, ty: Ty, name: Symbol) -> Vec<Found> {
         let mut found = vec![];
-        if let Some((id, args)) = self.struct_of(ty) {
+        if let Some((id, args)) = self.names().struct_of(ty) {
             let scope = self.tables.structs[id].scope;
             let items = self.tables.scopes[scope].items(name).iter();
             let items = items.filter(|i| !matches!(i, Item::Param(_)));
@@ -272,7 +239,7 @@ impl Checked {
                 extension: Added::ByItself,
                 of: Some(ty),
                 base: 0,
-                access: self.item_access(scope, *item),
+                access: self.tables.scopes.item_access(scope, *item),
             }));
             found.extend(self.extension_members(Head::Struct(id), ty, name));
         } else if let TyKind::Enum(id) = self.program.types.kind(ty) {
@@ -301,7 +268,7 @@ impl Checked {
                 extension: if head == Head::Any { Added::ToAll } else { Added::ToType },
                 of: Some(ty),
                 base: 0,
-                access: self.item_access(scope, item),
+                access: self.tables.scopes.item_access(scope, item),
             }));
         }
         found
@@ -314,6 +281,89 @@ impl Checked {
         self.match_under(generics, target, ty)
     }
 
+    /// The structure `ty` inherits from.
+    pub(crate) fn base_of(&mut self, ty: Ty, id: StructId) -> Option<Ty> {
+        self.ensure_bases(id);
+        let base = self.tables.structs[id].base?;
+        let (_, args) = self.names().struct_of(ty)?;
+        let params = self.tables.generics[self.tables.structs[id].generics].params.clone();
+        Some(self.replace(base, &params, args))
+    }
+
+    /// Reports an unknown type, with what it may have meant.
+    pub(crate) fn unknown_type(&mut self, name: Symbol, span: Span, scope: ScopeId) {
+        if crate::names::unavailable::is_missing(name.as_str()) {
+            return self.rules().unsupported(span, &format!("`{name}`"));
+        }
+        if self.report_hidden_name(name, span, scope) {
+            return;
+        }
+        let message = format!("unknown type `{name}`");
+        let mut diagnostic = Diagnostic::new(codes::UNKNOWN_TYPE, span, message);
+        if let Some(instead) = crate::names::foreign::instead_of(name.as_str()) {
+            return self.diagnostics.push(diagnostic.help(instead));
+        }
+        if !self.suggests() {
+            return self.diagnostics.push(diagnostic);
+        }
+        let len = self.diagnostics.len();
+        let names = self.facts().visible_names(scope, true);
+        self.diagnostics.truncate(len);
+        if let Some(near) = cotangent_base::nearest(name.as_str(), names.iter().map(|n| n.as_str())) {
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+        }
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Whether to look for what a name may have meant: not if so much is wrong that nobody reads it.
+    pub(crate) fn suggests(&self) -> bool {
+        self.diagnostics.len() < MAX_SUGGESTIONS
+    }
+
+    /// The names of a type's own members, for suggestions.
+    pub(crate) fn member_names(&mut self, ty: Ty) -> Vec<Symbol> {
+        let mut names = vec![];
+        if let Some((id, _)) = self.names().struct_of(ty) {
+            let scope = self.tables.structs[id].scope;
+            names.extend(self.tables.scopes[scope].entries().map(|(name, _)| name));
+        }
+        for interface in self.bounds_of(ty) {
+            let scope = self.tables.interfaces[interface.interface].scope;
+            names.extend(self.tables.scopes[scope].entries().map(|(name, _)| name));
+        }
+        if let TyKind::Enum(id) = self.program.types.kind(ty) {
+            let scope = self.tables.enums[id].scope;
+            names.extend(self.tables.scopes[scope].entries().map(|(name, _)| name));
+        }
+        names
+    }
+}
+
+impl Names<'_> {
+    /// The names declared in a scope itself.
+    pub(crate) fn direct(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+        let items = self.tables.scopes[scope].items(name).to_vec();
+        if items.is_empty() {
+            return vec![];
+        }
+        let args = self.identity(self.tables.scopes[scope].generics());
+        let found = |item| {
+            let access = self.tables.scopes.item_access(scope, item);
+            Found { item, args, depth: 0, extension: Added::ByItself, of: None, base: 0, access }
+        };
+        items.into_iter().map(found).collect()
+    }
+
+    fn import_candidates(&mut self, scope: ScopeId, name: Symbol) -> Vec<Found> {
+        let imports = self.tables.scopes[scope].imports().to_vec();
+        let mut found = vec![];
+        for import in imports {
+            let depth = self.tables.scopes.detour(scope, import);
+            found.extend(self.direct(import, name).into_iter().map(|f| Found { depth, ..f }));
+        }
+        found
+    }
+
     /// What an interface declares under a name, seen from a conforming type.
     pub(crate) fn interface_members(&mut self, ty: Ty, interface: InterfaceRef, name: Symbol) -> Vec<Found> {
         let scope = self.tables.interfaces[interface.interface].scope;
@@ -321,20 +371,13 @@ impl Checked {
         if items.is_empty() {
             return vec![];
         }
-        let args = self.interface_args(ty, interface);
+        let args = self.program.interface_args(ty, interface);
         let items = items.into_iter().filter(|i| !matches!(i, Item::Param(_)));
         let found = |item| {
-            let access = self.item_access(scope, item);
+            let access = self.tables.scopes.item_access(scope, item);
             Found { item, args, depth: 0, extension: Added::ByItself, of: Some(ty), base: 0, access }
         };
         items.map(found).collect()
-    }
-
-    /// Arguments for an interface's parameters: the conforming type, then its own.
-    pub(crate) fn interface_args(&mut self, ty: Ty, interface: InterfaceRef) -> Args {
-        let mut args = vec![Arg::Ty(ty)];
-        args.extend_from_slice(self.program.types.list(interface.args));
-        self.program.types.args(&args)
     }
 
     /// The structure that describes a type, with arguments.
@@ -344,7 +387,7 @@ impl Checked {
             TyKind::Struct(id, args) => return Some((id, args)),
             TyKind::Tuple(list) => {
                 let items = self.program.types.list(list).to_vec();
-                (builtin(self, Builtin::Tuple)?, vec![Arg::Ty(self.pack_of(&items))])
+                (builtin(self, Builtin::Tuple)?, vec![Arg::Ty(self.program.pack_of(&items))])
             }
             TyKind::Scalar(s) => (builtin(self, Builtin::Scalar(s))?, vec![]),
             TyKind::Void => (builtin(self, Builtin::Void)?, vec![]),
@@ -368,75 +411,40 @@ impl Checked {
         };
         Some((id, self.program.types.args(&args)))
     }
+}
 
-    /// The structure `ty` inherits from.
-    pub(crate) fn base_of(&mut self, ty: Ty, id: StructId) -> Option<Ty> {
-        self.ensure_bases(id);
-        let base = self.tables.structs[id].base?;
-        let (_, args) = self.struct_of(ty)?;
-        let params = self.tables.generics[self.tables.structs[id].generics].params.clone();
-        Some(self.replace(base, &params, args))
-    }
-
-    /// Reports an unknown type, with what it may have meant.
-    pub(crate) fn unknown_type(&mut self, name: Symbol, span: Span, scope: ScopeId) {
-        if crate::names::unavailable::is_missing(name.as_str()) {
-            return self.unsupported(span, &format!("`{name}`"));
+impl Facts<'_> {
+    /// The scope of the module that `scope` is in, where `::name` is looked up.
+    pub(crate) fn file_scope(self, scope: ScopeId) -> ScopeId {
+        let mut at = scope;
+        while let Some(parent) = self.tables.scopes[at].parent()
+            && Some(parent) != self.tables.lang.scope()
+        {
+            at = parent;
         }
-        if self.report_hidden_name(name, span, scope) {
-            return;
-        }
-        let message = format!("unknown type `{name}`");
-        let mut diagnostic = Diagnostic::new(codes::UNKNOWN_TYPE, span, message);
-        if let Some(instead) = crate::names::foreign::instead_of(name.as_str()) {
-            return self.diagnostics.push(diagnostic.help(instead));
-        }
-        if !self.suggests() {
-            return self.diagnostics.push(diagnostic);
-        }
-        let len = self.diagnostics.len();
-        let names = self.visible_names(scope, true);
-        self.diagnostics.truncate(len);
-        if let Some(near) = cotangent_base::nearest(name.as_str(), names.iter().map(|n| n.as_str())) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-        }
-        self.diagnostics.push(diagnostic);
-    }
-
-    /// Whether to look for what a name may have meant: not if so much is wrong that nobody reads it.
-    pub(crate) fn suggests(&self) -> bool {
-        self.diagnostics.len() < MAX_SUGGESTIONS
+        at
     }
 
     /// The names visible in a scope, for suggestions.
-    pub(crate) fn visible_names(&mut self, scope: ScopeId, types: bool) -> Vec<Symbol> {
+    pub(crate) fn visible_names(self, scope: ScopeId, types: bool) -> Vec<Symbol> {
         let mut names = vec![];
         let mut at = Some(scope);
         while let Some(id) = at {
             let scope = &self.tables.scopes[id];
-            let wanted = |items: &[Item]| !types || items.iter().any(|i| self.is_type_item(*i));
+            let wanted = |items: &[Item]| !types || items.iter().any(|i| self.program.is_type_item(*i));
             names.extend(scope.entries().filter(|(_, items)| wanted(items)).map(|(name, _)| name));
             at = scope.parent();
         }
         names.extend(self.tables.links.unread());
         names
     }
+}
 
-    /// The names of a type's own members, for suggestions.
-    pub(crate) fn member_names(&mut self, ty: Ty) -> Vec<Symbol> {
-        let mut names = vec![];
-        if let Some((id, _)) = self.struct_of(ty) {
-            let scope = self.tables.structs[id].scope;
-            names.extend(self.tables.scopes[scope].entries().map(|(name, _)| name));
-        }
-        for interface in self.bounds_of(ty) {
-            let scope = self.tables.interfaces[interface.interface].scope;
-            names.extend(self.tables.scopes[scope].entries().map(|(name, _)| name));
-        }
-        if let TyKind::Enum(id) = self.program.types.kind(ty) {
-            let scope = self.tables.enums[id].scope;
-            names.extend(self.tables.scopes[scope].entries().map(|(name, _)| name));
-        }
-        names
+impl Program {
+    /// Arguments for an interface's parameters: the conforming type, then its own.
+    pub(crate) fn interface_args(&mut self, ty: Ty, interface: InterfaceRef) -> Args {
+        let mut args = vec![Arg::Ty(ty)];
+        args.extend_from_slice(self.types.list(interface.args));
+        self.types.args(&args)
     }
 }

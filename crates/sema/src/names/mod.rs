@@ -25,3 +25,30 @@ pub(crate) mod scopes;
 pub(crate) mod unavailable;
 pub(crate) mod uses;
 mod usings;
+
+use crate::Checked;
+use crate::facts::Facts;
+use crate::hir::Program;
+use crate::tables::Tables;
+
+/// Finds what is declared under names, without resolving it: reads the tables and adds types to the program.
+pub(crate) struct Names<'a> {
+    /// The typed program, to which types are added.
+    pub program: &'a mut Program,
+    /// What is known beside it.
+    pub tables: &'a Tables,
+}
+
+impl Checked {
+    /// What is declared under names.
+    pub(crate) fn names(&mut self) -> Names<'_> {
+        Names { program: &mut self.program, tables: &self.tables }
+    }
+}
+
+impl Names<'_> {
+    /// What is resolved so far.
+    pub(crate) fn facts(&self) -> Facts<'_> {
+        Facts { program: self.program, tables: self.tables }
+    }
+}

@@ -148,7 +148,7 @@ impl Checked {
             return;
         }
         if !matches!(found.item, Item::Field(_)) {
-            self.check_item_not_removed(found.item, span, scope);
+            self.rules().check_item_not_removed(found.item, span, scope);
         }
         if let Some((meaning, declared)) = self.meaning(found) {
             self.tables.uses.note(Use { span, meaning, declared });
@@ -177,7 +177,7 @@ impl Checked {
                 (Meaning::Field, field.0.name.span)
             }
             Item::Field(number) => {
-                let (id, _) = self.struct_of(found.of?)?;
+                let (id, _) = self.names().struct_of(found.of?)?;
                 let field = self.tables.structs[id].fields.get(number as usize)?;
                 let captured = self.tables.lambdas.contains(id);
                 (if captured { Meaning::Local } else { Meaning::Field }, field.0.name.span)

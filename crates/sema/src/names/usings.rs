@@ -6,6 +6,7 @@
 use crate::Checked;
 use crate::codes;
 use crate::names::lookup::Found;
+use crate::names::scopes::Scopes;
 use crate::tables::{Item, ScopeId};
 use cotangent_base::{Diagnostic, Span, Symbol};
 
@@ -38,34 +39,18 @@ impl Checked {
         self.tables.scopes[scope].use_scopes(&spaces);
     }
 
-    /// The distance from a scope to one whose names are visible there; see [`Found::depth`].
-    pub(crate) fn detour(&self, from: ScopeId, to: ScopeId) -> u32 {
-        let module = |scope: ScopeId| self.tables.scopes[scope].module();
-        let outwards = |scope: ScopeId| -> Vec<ScopeId> {
-            let parent =
-                |at: &ScopeId| self.tables.scopes[*at].parent().filter(|next| module(*next) == module(*at));
-            std::iter::successors(Some(scope), parent).collect()
-        };
-        let (out, back) = (outwards(from), outwards(to));
-        let other_module = u32::from(module(from) != module(to));
-        let shared = out.iter().rev().zip(back.iter().rev()).take_while(|(a, b)| a == b).count();
-        // Modules lie side by side.
-        let shared = shared.max(other_module as usize);
-        2 * (out.len() - shared + back.len() - shared) as u32 + other_module
-    }
-
     /// Whether a name is ambiguous because several namespaces in use declare it. If so, that is reported.
     pub(crate) fn is_ambiguous(&mut self, scope: ScopeId, name: Symbol, span: Span) -> bool {
         let rivals = self.rivals(scope, name);
         let [first, second, ..] = rivals.as_slice() else { return false };
-        let is_type = rivals.iter().all(|rival| self.is_type_item(rival.item));
+        let is_type = rivals.iter().all(|rival| self.program.is_type_item(rival.item));
         if is_type && first.depth < second.depth {
             return false;
         }
         let message = format!("`{name}` is declared in several visible namespaces");
         let mut diagnostic = Diagnostic::new(codes::AMBIGUOUS, span, message);
         for rival in &rivals {
-            if let Some(declared) = self.item_span(rival.item) {
+            if let Some(declared) = self.facts().item_span(rival.item) {
                 diagnostic = diagnostic.label(declared, "one of them");
             }
         }
@@ -97,8 +82,8 @@ impl Checked {
         }
         let mut rivals: Vec<Found> = vec![];
         for space in std::iter::once(scope).chain(used) {
-            let depth = self.detour(scope, space);
-            let found = self.direct(space, name).into_iter().find(|f| self.can_see(f.access, scope));
+            let depth = self.tables.scopes.detour(scope, space);
+            let found = self.names().direct(space, name).into_iter().find(|f| self.can_see(f.access, scope));
             let Some(found) = found else { continue };
             let is_plain = !matches!(found.item, Item::Func(_) | Item::Namespace(_));
             if is_plain && rivals.iter().all(|other| other.item != found.item) {
@@ -107,5 +92,22 @@ impl Checked {
         }
         rivals.sort_by_key(|rival| rival.depth);
         rivals
+    }
+}
+
+impl Scopes {
+    /// The distance from a scope to one whose names are visible there; see [`Found::depth`].
+    pub(crate) fn detour(&self, from: ScopeId, to: ScopeId) -> u32 {
+        let module = |scope: ScopeId| self[scope].module();
+        let outwards = |scope: ScopeId| -> Vec<ScopeId> {
+            let parent = |at: &ScopeId| self[*at].parent().filter(|next| module(*next) == module(*at));
+            std::iter::successors(Some(scope), parent).collect()
+        };
+        let (out, back) = (outwards(from), outwards(to));
+        let other_module = u32::from(module(from) != module(to));
+        let shared = out.iter().rev().zip(back.iter().rev()).take_while(|(a, b)| a == b).count();
+        // Modules lie side by side.
+        let shared = shared.max(other_module as usize);
+        2 * (out.len() - shared + back.len() - shared) as u32 + other_module
     }
 }

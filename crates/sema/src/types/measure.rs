@@ -26,7 +26,7 @@ impl Checked {
     /// The size or alignment of a type; none if it has no such thing.
     pub(crate) fn measure_val(&mut self, measure: Measure, ty: Ty) -> Option<Val> {
         match self.room(ty) {
-            Ok(room) => Some(self.int_val(match measure {
+            Ok(room) => Some(self.program.types.int_val(match measure {
                 Measure::Size => room.size,
                 Measure::Align => room.align,
             })),
@@ -50,8 +50,8 @@ impl Checked {
             }
             TyKind::Struct(id, args) if self.program.structs[id].magic.is_none() => {
                 // `sizeof` counts one flag for nested optional values, as slangc does.
-                if let Some(content) = self.optional_content(ty)
-                    && self.optional_content(content).is_some()
+                if let Some(content) = self.facts().optional_content(ty)
+                    && self.facts().optional_content(content).is_some()
                 {
                     return self.room(content);
                 }

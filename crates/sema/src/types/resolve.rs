@@ -7,7 +7,8 @@ mod storage;
 
 use crate::Checked;
 use crate::codes;
-use crate::hir::{Arg, GenericParam, InterfaceRef, Ty, TyKind, Val, ValKind};
+use crate::facts::Facts;
+use crate::hir::{Arg, GenericParam, InterfaceRef, Program, Ty, TyKind, Types, Val, ValKind};
 use crate::names::lookup::Found;
 use crate::tables::{Builtin, GenericsId, Item, ScopeId};
 use cotangent_base::{Diagnostic, Span, Symbol};
@@ -29,7 +30,7 @@ impl Checked {
     pub(crate) fn resolve_ty(&mut self, expr: &ast::Expr, scope: ScopeId) -> Ty {
         match self.type_path(expr, scope, true) {
             Some(path) => self.path_ty(path, expr.span, scope),
-            None => self.error_ty(),
+            None => self.program.types.error(),
         }
     }
 
@@ -44,7 +45,7 @@ impl Checked {
                     span,
                     "this is a namespace, not a type",
                 ));
-                self.error_ty()
+                self.program.types.error()
             }
         }
     }
@@ -56,7 +57,7 @@ impl Checked {
             TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
             TyKind::Error => None,
             _ => {
-                let message = format!("`{}` is not an interface", self.show_ty(ty));
+                let message = format!("`{}` is not an interface", self.show(ty));
                 self.diagnostics.push(
                     Diagnostic::new(codes::NOT_AN_INTERFACE, expr.span, message)
                         .help("only interfaces can be bounds of generic parameters"),
@@ -79,7 +80,7 @@ impl Checked {
                 }
                 None => None,
             },
-            ExprKind::Root => Some(Path::Namespace(self.file_scope(scope))),
+            ExprKind::Root => Some(Path::Namespace(self.facts().file_scope(scope))),
             ExprKind::Call(callee, args)
                 if let Some(part) = crate::bodies::expr::pack::query(callee, args) =>
             {
@@ -110,7 +111,7 @@ impl Checked {
             }
             ExprKind::Tuple(items) => {
                 let items: Vec<Arg> = items.iter().map(|i| Arg::Ty(self.resolve_ty(i, scope))).collect();
-                Some(Path::Ty(self.tuple_ty(&items)))
+                Some(Path::Ty(self.program.types.tuple_ty(&items)))
             }
             ExprKind::Pointer(to) => {
                 let to = self.resolve_ty(to, scope);
@@ -119,7 +120,7 @@ impl Checked {
             ExprKind::FuncType(params, result) => {
                 let all = std::iter::once(&**result).chain(params);
                 let types: Vec<Ty> = all.map(|ty| self.resolve_ty(ty, scope)).collect();
-                match self.function_interface("IFunc", &types) {
+                match self.names().function_interface("IFunc", &types) {
                     Some(ty) => Some(Path::Ty(ty)),
                     None => self.unsupported_ty(expr.span, "a function type of so many parameters", report),
                 }
@@ -130,7 +131,7 @@ impl Checked {
                 self.each_path(pack, expr.span, report).map(Path::Ty)
             }
             ExprKind::Expand(inner) => self.expanded_path(inner, expr.span, scope, report),
-            ExprKind::Error => Some(Path::Ty(self.error_ty())),
+            ExprKind::Error => Some(Path::Ty(self.program.types.error())),
             _ => {
                 if report {
                     let message = "expected a type";
@@ -150,7 +151,7 @@ impl Checked {
             return shaped.map(Path::Ty);
         };
         if report && self.is_ambiguous(scope, name, span) {
-            return Some(Path::Ty(self.error_ty()));
+            return Some(Path::Ty(self.program.types.error()));
         }
         self.found_path(found, span, scope, report)
     }
@@ -166,7 +167,7 @@ impl Checked {
     ) -> Option<Path> {
         match self.type_path(base, scope, report)? {
             Path::Open(found) => Some(Path::Ty(self.apply(&found, args, span, scope))),
-            Path::Ty(ty) if self.is_error(ty) => Some(Path::Ty(ty)),
+            Path::Ty(ty) if self.program.types.is_error(ty) => Some(Path::Ty(ty)),
             Path::Ty(_) | Path::Namespace(_) => {
                 if report {
                     let message =
@@ -185,29 +186,29 @@ impl Checked {
         let pattern = path.map(|path| self.path_ty(path, inner.span, scope));
         let packs = self.tables.resolving.end_expand();
         let pattern = pattern?;
-        if self.is_error(pattern) {
+        if self.program.types.is_error(pattern) {
             return Some(Path::Ty(pattern));
         }
-        let over = self.expanded_over(&packs, span, report)?;
+        let over = self.rules().expanded_over(&packs, span, report)?;
         Some(Path::Ty(self.expand_ty(Arg::Ty(pattern), over)))
     }
 
     fn unsupported_ty(&mut self, span: Span, what: &str, report: bool) -> Option<Path> {
         if report {
-            self.unsupported(span, what);
+            self.rules().unsupported(span, what);
         }
-        report.then(|| Path::Ty(self.error_ty()))
+        report.then(|| Path::Ty(self.program.types.error()))
     }
 
     fn array_of(&mut self, element: Ty, sizes: &[ast::Expr], scope: ScopeId) -> Ty {
         if let TyKind::Struct(id, _) = self.program.types.kind(element)
             && self.program.structs[id].magic.is_some_and(|magic| magic == *"parameterblock")
         {
-            let message = format!("there are no arrays of `{}`", self.show_ty(element));
+            let message = format!("there are no arrays of `{}`", self.show(element));
             let span = sizes.first().map_or(Span::none(), |size| size.span);
             self.diagnostics
                 .push(Diagnostic::new(codes::MISPLACED, span, message).help("put an array into the block"));
-            return self.error_ty();
+            return self.program.types.error();
         }
         let kind = match sizes.first() {
             None => TyKind::UnsizedArray(element),
@@ -233,7 +234,7 @@ impl Checked {
         if let Path::Namespace(inner) = path {
             let found = self.lookup_in_namespace(inner, name.name);
             let found = self.seen(found, name.name, name.span, scope, report)?;
-            let found = found.into_iter().find(|f| self.is_type_item(f.item));
+            let found = found.into_iter().find(|f| self.program.is_type_item(f.item));
             if found.is_none() && report {
                 let message =
                     format!("no type `{}` in namespace `{}`", name.name, crate::types::show::syntax(base));
@@ -242,7 +243,7 @@ impl Checked {
             return self.found_path(found?, name.span, scope, report);
         }
         let ty = self.path_ty(path, base.span, scope);
-        if self.is_error(ty) {
+        if self.program.types.is_error(ty) {
             return Some(Path::Ty(ty));
         }
         let is_differential =
@@ -254,7 +255,7 @@ impl Checked {
         }
         let found = self.members(ty, name.name);
         let found = self.seen(found, name.name, name.span, scope, report)?;
-        let found = found.into_iter().find(|f| self.is_type_item(f.item));
+        let found = found.into_iter().find(|f| self.program.is_type_item(f.item));
         if found.is_none()
             && name.name == *"Handle"
             && let Some(handle) = self.handle_of(ty)
@@ -262,7 +263,7 @@ impl Checked {
             return Some(Path::Ty(handle));
         }
         if found.is_none() && report {
-            let message = format!("`{}` has no member type `{}`", self.show_ty(ty), name.name);
+            let message = format!("`{}` has no member type `{}`", self.show(ty), name.name);
             let mut diagnostic = Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message);
             if is_differential {
                 diagnostic = diagnostic
@@ -279,23 +280,6 @@ impl Checked {
         let ty = self.tables.around.ty(name)?;
         let is_interface = matches!(self.program.types.kind(ty), TyKind::Interface(..));
         (is_interface && self.lookup_type(scope, name).is_none()).then_some(ty)
-    }
-
-    /// Whether an item can stand where a type stands.
-    pub(crate) fn is_type_item(&self, item: Item) -> bool {
-        match item {
-            Item::Struct(_)
-            | Item::Interface(_)
-            | Item::Enum(_)
-            | Item::Alias(_)
-            | Item::Assoc(_)
-            | Item::Namespace(_) => true,
-            Item::Param(param) => {
-                let param = &self.program.params[param];
-                param.value.is_none() || param.pack
-            }
-            _ => false,
-        }
     }
 
     /// A found item as a path; generic ones stay open.
@@ -320,7 +304,7 @@ impl Checked {
                     return None;
                 }
                 let ty = self.program.types.ty(TyKind::Param(param));
-                Some(Path::Ty(self.known_equal(ty).unwrap_or(ty)))
+                Some(Path::Ty(self.packs().known_equal(ty).unwrap_or(ty)))
             }
             Item::Enum(id) => Some(Path::Ty(self.program.types.ty(TyKind::Enum(id)))),
             Item::Assoc(assoc) => {
@@ -332,34 +316,11 @@ impl Checked {
                 Some(Path::Ty(self.project(*this, assoc, rest)))
             }
             Item::Struct(_) | Item::Interface(_) | Item::Alias(_) => {
-                if self.wants_args(&found) {
+                if self.facts().wants_args(&found) {
                     return Some(Path::Open(found));
                 }
                 Some(Path::Ty(self.apply(&found, &[], span, scope)))
             }
-            _ => None,
-        }
-    }
-
-    /// Whether a declaration has generic parameters beyond those around it.
-    fn wants_args(&self, found: &Found) -> bool {
-        let Some(generics) = self.item_generics(found.item) else {
-            return false;
-        };
-        let given = self.program.types.list(found.args).len() + self.hidden_this(found.item);
-        self.tables.generics[generics].params.len() > given
-    }
-
-    /// Interfaces count `This` among their parameters, but it is never written.
-    fn hidden_this(&self, item: Item) -> usize {
-        usize::from(matches!(item, Item::Interface(_)))
-    }
-
-    fn item_generics(&self, item: Item) -> Option<GenericsId> {
-        match item {
-            Item::Struct(id) => Some(self.tables.structs[id].generics),
-            Item::Interface(id) => Some(self.tables.interfaces[id].generics),
-            Item::Alias(id) => Some(self.tables.aliases[id].generics),
             _ => None,
         }
     }
@@ -370,7 +331,7 @@ impl Checked {
             && self.tables.structs[id].builtin == Some(Builtin::Tuple)
         {
             let items: Vec<Arg> = explicit.iter().map(|e| Arg::Ty(self.resolve_ty(e, scope))).collect();
-            return self.tuple_ty(&items);
+            return self.program.types.tuple_ty(&items);
         }
         let mut found = *found;
         let mut explicit = explicit;
@@ -380,25 +341,25 @@ impl Checked {
             (found.item, explicit, layout) = (Item::Struct(stored.meant), stored.args, stored.layout);
         }
         if let Item::Interface(id) = found.item {
-            found.item = Item::Interface(self.of_arity(id, explicit.len()));
+            found.item = Item::Interface(self.facts().of_arity(id, explicit.len()));
         }
-        let Some(generics) = self.item_generics(found.item) else {
-            return self.error_ty();
+        let Some(generics) = self.facts().item_generics(found.item) else {
+            return self.program.types.error();
         };
         let params = self.tables.generics[generics].params.clone();
-        let hidden = self.hidden_this(found.item);
+        let hidden = self.facts().hidden_this(found.item);
         let around = self.program.types.list(found.args).to_vec();
         let own = &params[(around.len() + hidden).min(params.len())..];
         if let Item::Struct(id) = found.item
             && let [ast::Expr { kind: ExprKind::Laid(row_major, elem), span: word }] = explicit
-            && self.is_resource(id)
+            && self.program.is_resource(id)
         {
             let arg = self.laid_arg(elem, *row_major, *word, scope);
             let args = self.program.types.args(&[arg]);
             return self.struct_ty(id, args);
         }
         let Some(args) = self.generic_args(generics, around, own, explicit, span, scope) else {
-            return self.error_ty();
+            return self.program.types.error();
         };
         let args = self.program.types.args(&args);
         self.owe_bounds(generics, args, span, scope, hidden);
@@ -415,18 +376,8 @@ impl Checked {
                 let ty = self.replace(ty, &params, args);
                 self.checked_shape(ty, span)
             }
-            _ => self.error_ty(),
+            _ => self.program.types.error(),
         }
-    }
-
-    /// `Tuple<..>`; known packs among the members are replaced by their elements.
-    pub(crate) fn tuple_ty(&mut self, items: &[Arg]) -> Ty {
-        if items.iter().any(|item| matches!(*item, Arg::Ty(ty) if self.is_error(ty))) {
-            return self.error_ty();
-        }
-        let list = self.program.types.args(items);
-        let list = self.spliced(list);
-        self.program.types.ty(TyKind::Tuple(list))
     }
 
     /// The number of elements of an array as written, if it can be one.
@@ -443,7 +394,8 @@ impl Checked {
 
     /// A type as written, if it is no optional resource: there is no value for one that is absent.
     fn checked_optional(&mut self, ty: Ty, span: Span, scope: ScopeId) -> Ty {
-        let Some(TyKind::Struct(id, _)) = self.optional_content(ty).map(|ty| self.program.types.kind(ty))
+        let Some(TyKind::Struct(id, _)) =
+            self.facts().optional_content(ty).map(|ty| self.program.types.kind(ty))
         else {
             return ty;
         };
@@ -451,12 +403,12 @@ impl Checked {
         if self.tables.scopes[scope].is_library() || magic.is_none_or(|magic| magic == *"ptr") {
             return ty;
         }
-        let message = format!("`{}` cannot hold a resource", self.show_ty(ty));
+        let message = format!("`{}` cannot hold a resource", self.show(ty));
         self.diagnostics.push(
             Diagnostic::new(codes::BAD_OPTIONAL, span, message)
                 .help("pass the resource and a flag that says whether it is used"),
         );
-        self.error_ty()
+        self.program.types.error()
     }
 
     /// A type as written, if its sizes are possible.
@@ -480,6 +432,62 @@ impl Checked {
         self.diagnostics.push(
             Diagnostic::new(codes::BAD_SIZE, span, message).help("use an array for more or fewer elements"),
         );
-        self.error_ty()
+        self.program.types.error()
+    }
+}
+
+impl Facts<'_> {
+    /// Whether a declaration has generic parameters beyond those around it.
+    fn wants_args(self, found: &Found) -> bool {
+        let Some(generics) = self.item_generics(found.item) else {
+            return false;
+        };
+        let given = self.program.types.list(found.args).len() + self.hidden_this(found.item);
+        self.tables.generics[generics].params.len() > given
+    }
+
+    /// Interfaces count `This` among their parameters, but it is never written.
+    fn hidden_this(self, item: Item) -> usize {
+        usize::from(matches!(item, Item::Interface(_)))
+    }
+
+    fn item_generics(self, item: Item) -> Option<GenericsId> {
+        match item {
+            Item::Struct(id) => Some(self.tables.structs[id].generics),
+            Item::Interface(id) => Some(self.tables.interfaces[id].generics),
+            Item::Alias(id) => Some(self.tables.aliases[id].generics),
+            _ => None,
+        }
+    }
+}
+
+impl Program {
+    /// Whether an item can stand where a type stands.
+    pub(crate) fn is_type_item(&self, item: Item) -> bool {
+        match item {
+            Item::Struct(_)
+            | Item::Interface(_)
+            | Item::Enum(_)
+            | Item::Alias(_)
+            | Item::Assoc(_)
+            | Item::Namespace(_) => true,
+            Item::Param(param) => {
+                let param = &self.params[param];
+                param.value.is_none() || param.pack
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Types {
+    /// `Tuple<..>`; known packs among the members are replaced by their elements.
+    pub(crate) fn tuple_ty(&mut self, items: &[Arg]) -> Ty {
+        if items.iter().any(|item| matches!(*item, Arg::Ty(ty) if self.is_error(ty))) {
+            return self.error();
+        }
+        let list = self.args(items);
+        let list = self.spliced(list);
+        self.ty(TyKind::Tuple(list))
     }
 }

@@ -1,6 +1,6 @@
 //! Prints types in source form, for messages.
 
-use crate::Checked;
+use crate::facts::Facts;
 use crate::hir::{
     Arg, Args, Bound, FuncId, GenericParamId, InterfaceRef, Measure, StructId, Ty, TyKind, Val, ValKind,
 };
@@ -11,22 +11,22 @@ use cotangent_syntax::ast;
 /// Where the text of a type is cut off.
 const MAX_SHOWN: usize = 400;
 
-impl Checked {
+impl Facts<'_> {
     /// A type as the user would write it, cut off where nobody would read on.
-    pub(crate) fn show_ty(&self, ty: Ty) -> String {
+    pub(crate) fn show(self, ty: Ty) -> String {
         let mut out = String::new();
         self.write_ty(ty, &mut out);
         out
     }
 
     /// A structure or interface as its declaration names it: `Box<T>` for every `Box`.
-    pub(crate) fn show_declared(&self, ty: Ty) -> String {
+    pub(crate) fn show_declared(self, ty: Ty) -> String {
         let (name, generics) = match self.program.types.kind(ty) {
             TyKind::Struct(id, _) => (self.program.structs[id].name, self.tables.structs[id].generics),
             TyKind::Interface(id, _) => {
                 (self.program.interfaces[id].name, self.tables.interfaces[id].generics)
             }
-            _ => return self.show_ty(ty),
+            _ => return self.show(ty),
         };
         let info = &self.tables.generics[generics];
         let written = info.own.iter().filter(|param| !self.program.params[**param].witness);
@@ -35,10 +35,10 @@ impl Checked {
     }
 
     /// A generic parameter as it would be written.
-    pub(crate) fn show_generic(&self, param: GenericParamId, bounds: &[Bound]) -> String {
+    pub(crate) fn show_generic(self, param: GenericParamId, bounds: &[Bound]) -> String {
         let data = &self.program.params[param];
         if let Some(ty) = data.value {
-            return format!("let {} : {}", data.name, self.show_ty(ty));
+            return format!("let {} : {}", data.name, self.show(ty));
         }
         let bounds = bounds.iter().filter_map(|bound| match bound {
             Bound::Conforms(ty, interface) if self.program.types.kind(*ty) == TyKind::Param(param) => {
@@ -55,7 +55,7 @@ impl Checked {
     }
 
     /// What stands around the argument of a structure of the library that programs write in another way.
-    fn shown_around(&self, id: StructId) -> Option<(&'static str, &'static str)> {
+    fn shown_around(self, id: StructId) -> Option<(&'static str, &'static str)> {
         let is = |lang: &str| self.tables.lang.get(&lang.into()) == Some(&Item::Struct(id));
         match () {
             () if is("ReadPtr") => Some(("Ptr<", ", Access.Read>")),
@@ -65,7 +65,7 @@ impl Checked {
     }
 
     /// Types share their parts, so that one may be far longer than the program that writes it.
-    fn write_ty(&self, ty: Ty, out: &mut String) {
+    fn write_ty(self, ty: Ty, out: &mut String) {
         if out.len() > MAX_SHOWN {
             return out.push_str("..");
         }
@@ -132,14 +132,14 @@ impl Checked {
     }
 
     /// The arguments of a structure without those, the last ones, that nobody writes.
-    fn written_args_of<'a>(&self, id: StructId, args: &'a [Arg]) -> &'a [Arg] {
+    fn written_args_of(self, id: StructId, args: &[Arg]) -> &[Arg] {
         let params = &self.tables.generics[self.tables.structs[id].generics].params;
         let hidden = params.iter().rev().take_while(|p| self.program.params[**p].witness).count();
         &args[..args.len().saturating_sub(hidden)]
     }
 
     /// `Name<A, B>`, or the name alone.
-    fn write_list(&self, name: &str, args: &[Arg], out: &mut String) {
+    fn write_list(self, name: &str, args: &[Arg], out: &mut String) {
         out.push_str(name);
         if !args.is_empty() {
             out.push('<');
@@ -148,10 +148,10 @@ impl Checked {
         }
     }
 
-    fn write_items(&self, args: &[Arg], out: &mut String) {
+    fn write_items(self, args: &[Arg], out: &mut String) {
         let mut first = true;
         for arg in args {
-            if matches!(*arg, Arg::Ty(ty) if self.is_empty_pack(ty)) {
+            if matches!(*arg, Arg::Ty(ty) if self.program.types.is_empty_pack(ty)) {
                 continue;
             }
             out.push_str(if first { "" } else { ", " });
@@ -160,7 +160,7 @@ impl Checked {
         }
     }
 
-    fn write_arg(&self, arg: Arg, out: &mut String) {
+    fn write_arg(self, arg: Arg, out: &mut String) {
         match arg {
             Arg::Ty(ty) => self.write_ty(ty, out),
             Arg::Val(val) => out.push_str(&self.show_val(val)),
@@ -171,7 +171,7 @@ impl Checked {
         }
     }
 
-    pub(crate) fn show_scalar(&self, scalar: Scalar) -> String {
+    pub(crate) fn show_scalar(self, scalar: Scalar) -> String {
         match self.tables.lang.builtin(Builtin::Scalar(scalar)) {
             Some(id) => self.program.structs[id].name.to_string(),
             None => scalar.to_string(),
@@ -179,21 +179,21 @@ impl Checked {
     }
 
     /// A compile-time integer.
-    pub(crate) fn show_val(&self, val: Val) -> String {
+    pub(crate) fn show_val(self, val: Val) -> String {
         match self.program.types.val_kind(val) {
             ValKind::Int(n) => n.to_string(),
             ValKind::Param(id) => self.program.params[id].name.to_string(),
             ValKind::Binary(op, _, a, b) => {
                 format!("{} {} {}", self.show_val(a), binary_text(op), self.show_val(b))
             }
-            ValKind::Measure(Measure::Size, ty) => format!("sizeof({})", self.show_ty(ty)),
-            ValKind::Measure(Measure::Align, ty) => format!("alignof({})", self.show_ty(ty)),
-            ValKind::Each(pack) => format!("each {}", self.show_ty(pack)),
-            ValKind::Part(part, pack) => format!("{}({})", part.name(), self.show_ty(pack)),
+            ValKind::Measure(Measure::Size, ty) => format!("sizeof({})", self.show(ty)),
+            ValKind::Measure(Measure::Align, ty) => format!("alignof({})", self.show(ty)),
+            ValKind::Each(pack) => format!("each {}", self.show(pack)),
+            ValKind::Part(part, pack) => format!("{}({})", part.name(), self.show(pack)),
             ValKind::Choice(c, a, b) => {
                 format!("{} ? {} : {}", self.show_val(c), self.show_val(a), self.show_val(b))
             }
-            ValKind::Count(pack) => format!("countof({})", self.show_ty(pack)),
+            ValKind::Count(pack) => format!("countof({})", self.show(pack)),
             ValKind::Required(func) => {
                 let mut out = String::new();
                 self.program
@@ -206,27 +206,27 @@ impl Checked {
                 out + "." + name.strip_suffix(".get").unwrap_or(name)
             }
             ValKind::Conforms(ty, interface) => {
-                format!("{} is {}", self.show_ty(ty), self.show_interface(interface))
+                format!("{} is {}", self.show(ty), self.show_interface(interface))
             }
             ValKind::Error => "<error>".into(),
         }
     }
 
     /// `<A, B>`, or nothing.
-    pub(crate) fn show_args(&self, args: Args) -> String {
+    pub(crate) fn show_args(self, args: Args) -> String {
         let mut out = String::new();
         self.write_list("", self.program.types.list(args), &mut out);
         out
     }
 
     /// An interface with its arguments.
-    pub(crate) fn show_interface(&self, interface: InterfaceRef) -> String {
+    pub(crate) fn show_interface(self, interface: InterfaceRef) -> String {
         let name = self.program.interfaces[interface.interface].name;
         format!("{name}{}", self.show_args(interface.args))
     }
 
     /// `name(int, inout float)`.
-    pub(crate) fn show_func(&self, id: FuncId) -> String {
+    pub(crate) fn show_func(self, id: FuncId) -> String {
         let func = &self.program.funcs[id];
         let own = match &self.tables.funcs[id].source {
             FuncSource::Func(decl) => decl.generics.params.iter().map(|p| p.name.name.as_str()).collect(),
@@ -237,9 +237,9 @@ impl Checked {
             .params
             .iter()
             .map(|p| match p.dir {
-                crate::hir::Dir::In => self.show_ty(p.ty),
-                crate::hir::Dir::Out => format!("out {}", self.show_ty(p.ty)),
-                crate::hir::Dir::InOut => format!("inout {}", self.show_ty(p.ty)),
+                crate::hir::Dir::In => self.show(p.ty),
+                crate::hir::Dir::Out => format!("out {}", self.show(p.ty)),
+                crate::hir::Dir::InOut => format!("inout {}", self.show(p.ty)),
             })
             .collect();
         format!("{}{generics}({})", func.name, params.join(", "))

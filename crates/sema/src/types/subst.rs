@@ -1,6 +1,6 @@
 //! Substitutes generic parameters, and resolves associated types once their type is known.
 
-use crate::hir::{Arg, Args, Bound, FuncRef, GenericParamId, InterfaceRef, Ty, TyKind, Val, ValKind};
+use crate::hir::{Arg, Args, Bound, FuncRef, GenericParamId, InterfaceRef, Ty, TyKind, Types, Val, ValKind};
 use crate::{Checked, Subst};
 use cotangent_base::Scalar;
 use cotangent_syntax::ast::BinaryOp;
@@ -37,7 +37,9 @@ impl Checked {
             | TyKind::Enum(_)
             | TyKind::String
             | TyKind::None) => kind,
-            TyKind::Param(param) => return self.argument_ty(param, by.params, by.args).unwrap_or(ty),
+            TyKind::Param(param) => {
+                return self.program.types.argument_ty(param, by.params, by.args).unwrap_or(ty);
+            }
             TyKind::Vector(t, n) => TyKind::Vector(self.rewrite(t, by), self.rewrite_val(n, by)),
             TyKind::Matrix(t, r, c) => {
                 TyKind::Matrix(self.rewrite(t, by), self.rewrite_val(r, by), self.rewrite_val(c, by))
@@ -48,7 +50,7 @@ impl Checked {
             TyKind::Interface(id, list) => TyKind::Interface(id, self.rewrite_args(list, by)),
             TyKind::Tuple(list) => {
                 let list = self.rewrite_args(list, by);
-                TyKind::Tuple(self.spliced(list))
+                TyKind::Tuple(self.program.types.spliced(list))
             }
             TyKind::Assoc(t, assoc, list) => {
                 let t = self.rewrite(t, by);
@@ -60,11 +62,6 @@ impl Checked {
             }
         };
         self.program.types.ty(kind)
-    }
-
-    fn argument_ty(&self, param: GenericParamId, params: &[GenericParamId], args: Args) -> Option<Ty> {
-        let index = params.iter().position(|p| *p == param)?;
-        self.program.types.list(args).get(index)?.ty()
     }
 
     /// `val` with each of `params` replaced by its argument, computed as far as possible.
@@ -86,7 +83,7 @@ impl Checked {
             ValKind::Binary(op, scalar, a, b) => {
                 let a = self.rewrite_val(a, by);
                 let b = self.rewrite_val(b, by);
-                self.binary_val(op, scalar, a, b)
+                self.program.types.binary_val(op, scalar, a, b)
             }
             ValKind::Measure(measure, ty) => {
                 let ty = self.rewrite(ty, by);
@@ -94,14 +91,14 @@ impl Checked {
             }
             ValKind::Each(pack) => {
                 let pack = self.rewrite(pack, Rewrite { at: None, ..by });
-                match self.element(pack, by.at) {
+                match self.packs().element(pack, by.at) {
                     Some(Arg::Val(val)) => val,
-                    Some(Arg::Ty(_) | Arg::Laid(..)) | None => self.each_val(pack),
+                    Some(Arg::Ty(_) | Arg::Laid(..)) | None => self.program.types.each_val(pack),
                 }
             }
             ValKind::Part(part, pack) => {
                 let pack = self.rewrite(pack, Rewrite { at: None, ..by });
-                self.part_val(part, pack)
+                self.program.types.part_val(part, pack)
             }
             ValKind::Choice(c, a, b) => {
                 let c = self.rewrite_val(c, by);
@@ -117,7 +114,7 @@ impl Checked {
             }
             ValKind::Count(pack) => {
                 let pack = self.rewrite(pack, by);
-                self.count_val(pack)
+                self.program.count_val(pack)
             }
             ValKind::Conforms(ty, interface) => {
                 let ty = self.rewrite(ty, by);
@@ -129,19 +126,6 @@ impl Checked {
                 self.required_val(FuncRef { args, ..func })
             }
         }
-    }
-
-    /// `a op b` on operands of an integer type, computed if both are known.
-    pub(crate) fn binary_val(&mut self, op: BinaryOp, scalar: Scalar, a: Val, b: Val) -> Val {
-        let types = &mut self.program.types;
-        let kind = match (types.val_kind(a), types.val_kind(b)) {
-            (ValKind::Error, _) | (_, ValKind::Error) => ValKind::Error,
-            (ValKind::Int(x), ValKind::Int(y)) => {
-                crate::bodies::constant::int_binary(op, scalar, x, y).map_or(ValKind::Error, ValKind::Int)
-            }
-            _ => ValKind::Binary(op, scalar, a, b),
-        };
-        types.val(kind)
     }
 
     /// A list with each of `params` replaced by its argument.
@@ -162,21 +146,13 @@ impl Checked {
     /// An argument with parameters replaced.
     pub(crate) fn rewrite_arg(&mut self, arg: Arg, by: Rewrite) -> Arg {
         match arg {
-            Arg::Ty(ty) => match self.laid_argument(ty, by) {
+            Arg::Ty(ty) => match self.program.types.laid_argument(ty, by) {
                 Some(laid) => laid,
                 None => Arg::Ty(self.rewrite(ty, by)),
             },
             Arg::Val(val) => Arg::Val(self.rewrite_val(val, by)),
             Arg::Laid(ty, row_major) => Arg::Laid(self.rewrite(ty, by), row_major),
         }
-    }
-
-    /// What stands for a parameter among arguments, if it says how its matrices lie: `This` of a resource's methods keeps that.
-    fn laid_argument(&self, ty: Ty, by: Rewrite) -> Option<Arg> {
-        let TyKind::Param(param) = self.program.types.kind(ty) else { return None };
-        let index = by.params.iter().position(|p| *p == param)?;
-        let arg = *self.program.types.list(by.args).get(index)?;
-        matches!(arg, Arg::Laid(..)).then_some(arg)
     }
 
     /// An interface with parameters replaced.
@@ -237,7 +213,7 @@ impl Checked {
         }
         // An extension of all types may say what it is, whatever the type turns out to be.
         let reference = InterfaceRef { interface, args };
-        if self.is_stated_for_all(interface) && !self.bounds_of(ty).contains(&reference) {
+        if self.facts().is_stated_for_all(interface) && !self.bounds_of(ty).contains(&reference) {
             return self.assoc_of(ty, assoc, reference).unwrap_or(open);
         }
         open
@@ -251,8 +227,8 @@ impl Checked {
         }
         self.ensure_assoc(assoc);
         let interface = self.program.assocs[assoc].interface;
-        let params = self.interface_params(interface);
-        let around = self.interface_args(ty, InterfaceRef { interface, args });
+        let params = self.facts().interface_params(interface);
+        let around = self.program.interface_args(ty, InterfaceRef { interface, args });
         match self.program.assocs[assoc].bounds[..] {
             [bound] => {
                 let bound = self.replace_interface(bound, &params, around);
@@ -297,16 +273,44 @@ impl Checked {
         let list = self.program.types.args(&list);
         for (a, b) in self.tables.assocs[outer_assoc].equal.clone() {
             // The left side is compared by shape: replacing parameters in it would project it away.
-            if self.same_shape(a, open, &params, list) {
+            if self.program.types.same_shape(a, open, &params, list) {
                 return Some(self.replace(b, &params, list));
             }
         }
         None
     }
+}
+
+impl Types {
+    fn argument_ty(&self, param: GenericParamId, params: &[GenericParamId], args: Args) -> Option<Ty> {
+        let index = params.iter().position(|p| *p == param)?;
+        self.list(args).get(index)?.ty()
+    }
+
+    /// `a op b` on operands of an integer type, computed if both are known.
+    pub(crate) fn binary_val(&mut self, op: BinaryOp, scalar: Scalar, a: Val, b: Val) -> Val {
+        let types = self;
+        let kind = match (types.val_kind(a), types.val_kind(b)) {
+            (ValKind::Error, _) | (_, ValKind::Error) => ValKind::Error,
+            (ValKind::Int(x), ValKind::Int(y)) => {
+                crate::bodies::constant::int_binary(op, scalar, x, y).map_or(ValKind::Error, ValKind::Int)
+            }
+            _ => ValKind::Binary(op, scalar, a, b),
+        };
+        types.val(kind)
+    }
+
+    /// What stands for a parameter among arguments, if it says how its matrices lie: `This` of a resource's methods keeps that.
+    fn laid_argument(&self, ty: Ty, by: Rewrite) -> Option<Arg> {
+        let TyKind::Param(param) = self.kind(ty) else { return None };
+        let index = by.params.iter().position(|p| *p == param)?;
+        let arg = *self.list(by.args).get(index)?;
+        matches!(arg, Arg::Laid(..)).then_some(arg)
+    }
 
     /// Whether `pattern`, with parameters replaced but nothing looked up, is `ty`.
     fn same_shape(&mut self, pattern: Ty, ty: Ty, params: &[GenericParamId], args: Args) -> bool {
-        match (self.program.types.kind(pattern), self.program.types.kind(ty)) {
+        match (self.kind(pattern), self.kind(ty)) {
             (TyKind::Assoc(p, a, _), TyKind::Assoc(t, b, _)) => a == b && self.same_shape(p, t, params, args),
             (TyKind::Param(param), _) => self.argument_ty(param, params, args) == Some(ty),
             _ => pattern == ty,

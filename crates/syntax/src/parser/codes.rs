@@ -145,7 +145,8 @@ cotangent_base::codes! {
     /// ```
     E0210 DANGLING_PREFIX = "attribute or modifier without a declaration";
 
-    /// `else`, `case`, `default` and `catch` are parts of other statements and cannot begin one.
+    /// `else`, `case`, `default` and `catch` are parts of other statements and cannot begin one. A word in `layout(..)` that
+    /// qualifies nothing in Slang is reported too.
     ///
     /// ```slang
     /// else { y = 2; }

@@ -106,6 +106,12 @@ impl Parser<'_> {
         first.min(self.pos)
     }
 
+    /// Whether the last token is a name that a value begins with: `= float3`.
+    fn in_value(&self) -> bool {
+        let begins = |token: Token| token.is(Punct::Eq) || token.is(Punct::LParen) || token.kw == Kw::Return;
+        self.before(1).is_some_and(|token| token.is_ident()) && self.before(2).is_some_and(begins)
+    }
+
     /// Operators that stand where they do in other languages.
     fn notation(&self) -> Option<&'static str> {
         let found = self.peek();
@@ -114,11 +120,14 @@ impl Parser<'_> {
             let is_in =
                 found.kw == Kw::In && self.before(2).is_some_and(|t| t.is(Punct::LParen) || t.is_ident());
             let loops = is_in || last.kw == Kw::For;
+            let test = matches!(last.kw, Kw::If | Kw::While | Kw::Switch);
             let constant = found.kw == Kw::Const && last.is(Punct::RParen);
             let base = matches!(last.kw, Kw::Public | Kw::Private)
                 && self.before(2).is_some_and(|t| t.is(Punct::Colon) || t.is(Punct::Comma));
             return if loops {
                 Some("write `for (int i = 0; i < n; i++)`")
+            } else if test {
+                Some("write the condition in parentheses: `if (x > 0)`")
             } else if constant {
                 Some("remove `const`: a method without `[mutating]` does not change its object")
             } else if base {
@@ -148,6 +157,15 @@ impl Parser<'_> {
                     || self.nth(1).is(Punct::Eq) =>
             {
                 Some("a lambda is `(float x) => x * 2`; it captures values of its own accord")
+            }
+            Punct::LBracket if last.is(Punct::Eq) || last.kw == Kw::Return => {
+                Some("write lists of values in braces: `{1, 2, 3}`")
+            }
+            Punct::Eq if last.is(Punct::Colon) => Some("write `int x = 3;`, or `let x = 3;`"),
+            Punct::Pipe if last.is(Punct::Eq) => Some("a lambda is `(float x) => x * 2`"),
+            Punct::LBrace if self.in_value() => Some("write the values in parentheses: `float3(1, 2, 3)`"),
+            Punct::FatArrow if self.in_value() => {
+                Some("write the type of the parameter: `(float x) => x * 2`")
             }
             Punct::FatArrow => Some("write the body of a function in braces: `{ return ..; }`"),
             Punct::Arrow => Some("write `func f(x : float) -> float { .. }` or `float f(float x) { .. }`"),

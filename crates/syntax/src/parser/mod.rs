@@ -18,6 +18,7 @@ mod expr;
 mod foreign;
 mod func;
 mod generics;
+mod layout;
 mod lookahead;
 mod prefix;
 mod primary;

@@ -55,7 +55,12 @@ pub(super) fn modifier_kind(kw: Kw) -> Option<ModifierKind> {
         Kw::Centroid => ModifierKind::Centroid,
         Kw::Sample => ModifierKind::Sample,
         Kw::Dyn => ModifierKind::Dyn,
-        Kw::GloballyCoherent => ModifierKind::GloballyCoherent,
+        Kw::GloballyCoherent => ModifierKind::Idle("globallycoherent"),
+        Kw::Coherent => ModifierKind::Idle("coherent"),
+        Kw::ReadOnly => ModifierKind::Idle("readonly"),
+        Kw::WriteOnly => ModifierKind::Idle("writeonly"),
+        Kw::Restrict => ModifierKind::Idle("restrict"),
+        Kw::PerVertex => ModifierKind::Idle("pervertex"),
         Kw::Volatile => ModifierKind::Volatile,
         Kw::Precise
         | Kw::SNorm
@@ -86,6 +91,8 @@ impl Parser<'_> {
                 let name = self.expect_name("a name")?;
                 let args = self.paren_args()?;
                 prefix.attributes.push(Attribute { name, args, span: self.span_from(name.span) });
+            } else if self.at_layout() {
+                self.layout(&mut prefix.attributes)?;
             } else if kw == Kw::Generic && self.nth(1).is(Punct::Lt) {
                 self.bump();
                 prefix.generics.params.append(&mut self.generic_params()?);

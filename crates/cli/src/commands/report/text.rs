@@ -1,4 +1,4 @@
-//! A report as text.
+//! Prints a report as text.
 
 use super::Shown;
 use cotangent::Sources;

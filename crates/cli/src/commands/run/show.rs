@@ -6,6 +6,7 @@ use crate::args::Run;
 use crate::output::{print, write};
 use crate::report::Failure;
 use cotangent::Scalar;
+use cotangent::runtime::data::Number;
 use cotangent::runtime::image::{shape, to_png};
 use cotangent::runtime::{Params, Tree, data, npy};
 use serde_json::{Map, Value, json};
@@ -103,7 +104,8 @@ pub fn list(scalar: Scalar, bytes: &[u8], all: bool) -> String {
 
 /// How many numbers there are, their range, and how many are NaN.
 fn summary(scalar: Scalar, bytes: &[u8], count: usize) -> String {
-    let mut all = data::numbers(scalar, bytes).filter(|n| !n.as_f64().is_nan());
+    let is_nan = |number: &Number| matches!(number, Number::Float(x) if x.is_nan());
+    let mut all = data::numbers(scalar, bytes).filter(|number| !is_nan(number));
     let mut text = format!("{count} numbers");
     let mut left = 0;
     if let Some(first) = all.next() {
@@ -111,9 +113,9 @@ fn summary(scalar: Scalar, bytes: &[u8], count: usize) -> String {
         let (mut low, mut high) = (first, first);
         for number in all {
             left += 1;
-            if number.as_f64() < low.as_f64() {
+            if is_less(number, low) {
                 low = number;
-            } else if number.as_f64() > high.as_f64() {
+            } else if is_less(high, number) {
                 high = number;
             }
         }
@@ -123,6 +125,15 @@ fn summary(scalar: Scalar, bytes: &[u8], count: usize) -> String {
         text += &format!(", {} NaN", count - left);
     }
     text
+}
+
+fn is_less(a: Number, b: Number) -> bool {
+    match (a, b) {
+        // Not every integer is a binary64.
+        (Number::Int(a), Number::Int(b)) => a < b,
+        (Number::Float(a), Number::Float(b)) => a < b,
+        (Number::Int(_), Number::Float(_)) | (Number::Float(_), Number::Int(_)) => a.as_f64() < b.as_f64(),
+    }
 }
 
 fn elements(items: &[Tree]) -> String {
@@ -165,12 +176,25 @@ fn tree_json(tree: Tree) -> Value {
 }
 
 /// A number in JSON, which has no infinities: they and NaN become strings.
-pub fn number(number: data::Number, scalar: Scalar) -> Value {
+pub fn number(number: Number, scalar: Scalar) -> Value {
     match number {
-        data::Number::Int(n) if scalar == Scalar::Bool => json!(n != 0),
-        data::Number::Int(n) if n < 0 => json!(n as i64),
-        data::Number::Int(n) => json!(n as u64),
-        data::Number::Float(x) if x.is_finite() => json!(x),
-        data::Number::Float(x) => json!(x.to_string()),
+        Number::Int(n) if scalar == Scalar::Bool => json!(n != 0),
+        Number::Int(n) if n < 0 => json!(n as i64),
+        Number::Int(n) => json!(n as u64),
+        Number::Float(x) if x.is_finite() => json!(x),
+        Number::Float(x) => json!(x.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// These integers are the same in binary64, whose significand has 53 bits.
+    #[test]
+    fn ranges_of_integers_are_exact() {
+        let bytes: Vec<u8> = (0..300u64).flat_map(|i| ((1 << 60) + i).to_le_bytes()).collect();
+        let text = list(Scalar::U64, &bytes, false);
+        assert!(text.ends_with("(300 numbers, min 1152921504606846976, max 1152921504606847275)"), "{text}");
     }
 }

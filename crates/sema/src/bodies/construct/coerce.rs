@@ -3,7 +3,8 @@
 use crate::bodies::body::BodyCx;
 use crate::bodies::convert::{LOSSY, fits};
 use crate::codes;
-use crate::hir::{Const, DiffMode, Expr, ExprKind, InterfaceRef, Ty, TyKind, Val};
+use crate::facts::{Facts, Rules};
+use crate::hir::{Const, DiffMode, Expr, ExprKind, InterfaceRef, Ty, TyKind, Types, Val};
 use cotangent_base::{Diagnostic, Scalar};
 
 impl BodyCx<'_> {
@@ -12,7 +13,7 @@ impl BodyCx<'_> {
         if expr.ty == to {
             return expr;
         }
-        if self.cx.is_error(expr.ty) || self.cx.is_error(to) {
+        if self.cx.program.types.is_error(expr.ty) || self.cx.program.types.is_error(to) {
             let span = expr.span;
             return Expr::new(ExprKind::Error, to, span);
         }
@@ -24,7 +25,7 @@ impl BodyCx<'_> {
                 self.cx.converted(expr, to)
             }
             None => {
-                self.mismatch(&expr, to);
+                self.cx.rules().mismatch(&expr, to);
                 Expr::new(ExprKind::Error, to, expr.span)
             }
         }
@@ -33,14 +34,17 @@ impl BodyCx<'_> {
     /// A word about an implicit conversion that may lose something. Literals are meant as they are written.
     fn warn_lossy(&mut self, expr: &Expr, to: Ty) {
         if let ExprKind::Const(value) = expr.kind
-            && let Some((value, changed)) = self.changed_literal(value, expr.ty, to)
+            && let Some((value, changed)) = self.cx.program.types.changed_literal(value, expr.ty, to)
         {
             let message = format!("{value} does not fit `{}` and becomes {changed}", self.show(to));
             let help = format!("if that is intended, write the conversion: `{}({value})`", self.show(to));
             self.report(Diagnostic::new(codes::DOES_NOT_FIT, expr.span, message).help(help));
             return;
         }
-        if matches!(expr.kind, ExprKind::Const(_)) || self.is_truth(expr.ty) || self.keeps_value(expr, to) {
+        if matches!(expr.kind, ExprKind::Const(_))
+            || self.cx.program.types.is_truth(expr.ty)
+            || self.keeps_value(expr, to)
+        {
             return;
         }
         let message = format!(
@@ -49,7 +53,7 @@ impl BodyCx<'_> {
             self.show(to)
         );
         let help = match expr.kind {
-            ExprKind::Assign(..) if self.is_truth(to) => {
+            ExprKind::Assign(..) if self.cx.program.types.is_truth(to) => {
                 "`=` assigns, `==` compares; if the assignment is intended, write `bool(..)` around it".into()
             }
             _ => format!("write the conversion: `{}(..)`", self.show(to)),
@@ -57,6 +61,16 @@ impl BodyCx<'_> {
         self.report(Diagnostic::new(codes::LOSSY_CONVERSION, expr.span, message).help(help));
     }
 
+    /// Whether an expression is a known integer that its new type can hold.
+    fn keeps_value(&mut self, expr: &Expr, to: Ty) -> bool {
+        let TyKind::Scalar(to) = self.kind(to) else { return false };
+        let TyKind::Scalar(from) = self.kind(expr.ty) else { return false };
+        let known = self.fold(expr).and_then(|val| self.cx.program.types.known(val));
+        to.is_int() && known.is_some_and(|n| fits(n, from, to))
+    }
+}
+
+impl Types {
     /// A literal and what it becomes in another type, if that is another number.
     fn changed_literal(&self, value: Const, from: Ty, to: Ty) -> Option<(String, i64)> {
         let (TyKind::Scalar(from), TyKind::Scalar(to)) = (self.kind(from), self.kind(to)) else {
@@ -87,30 +101,24 @@ impl BodyCx<'_> {
             _ => false,
         }
     }
+}
 
-    /// Whether an expression is a known integer that its new type can hold.
-    fn keeps_value(&mut self, expr: &Expr, to: Ty) -> bool {
-        let TyKind::Scalar(to) = self.kind(to) else { return false };
-        let TyKind::Scalar(from) = self.kind(expr.ty) else { return false };
-        let known = self.fold(expr).and_then(|val| self.cx.program.types.known(val));
-        to.is_int() && known.is_some_and(|n| fits(n, from, to))
-    }
-
+impl Rules<'_> {
     /// Reports a value of the wrong type.
     pub(crate) fn mismatch(&mut self, expr: &Expr, to: Ty) {
         let message = format!("expected `{}`, found `{}`", self.show(to), self.show(expr.ty));
         let mut diagnostic = Diagnostic::new(codes::MISMATCH, expr.span, message);
-        match (self.kind(expr.ty), self.kind(to)) {
+        match (self.program.types.kind(expr.ty), self.program.types.kind(to)) {
             (TyKind::Void, _) if is_backward(expr) => {
                 diagnostic = diagnostic
                     .help("`bwd_diff` returns nothing: it writes derivatives to the `.d` of its arguments");
             }
-            (TyKind::Struct(..), _) if self.is_pair(expr.ty) && !self.is_pair(to) => {
+            (TyKind::Struct(..), _) if self.facts().is_pair(expr.ty) && !self.facts().is_pair(to) => {
                 diagnostic =
                     diagnostic.help("a pair has a value, `.p`, and a derivative, `.d`: use one of them");
             }
             (TyKind::Vector(_, m), TyKind::Vector(_, n)) if m != n => {
-                diagnostic = diagnostic.help(self.other_length(m, n, to));
+                diagnostic = diagnostic.help(self.facts().other_length(m, n, to));
             }
             (TyKind::Vector(..), TyKind::Scalar(_)) => {
                 diagnostic = diagnostic.help("select one component, as in `.x`");
@@ -119,25 +127,27 @@ impl BodyCx<'_> {
                 diagnostic = diagnostic.help(format!("convert explicitly: `{}(..)`", self.show(to)));
             }
             (_, TyKind::Interface(interface, args)) => {
-                let base = self.cx.conforming_base(expr.ty, InterfaceRef { interface, args });
+                let base = self.facts().conforming_base(expr.ty, InterfaceRef { interface, args });
                 let but = base.map_or(String::new(), |base| format!(" itself; its base `{base}` does"));
                 diagnostic =
                     diagnostic.help(format!("the type must declare that it conforms to the interface{but}"));
             }
             (TyKind::Struct(a, _), TyKind::Struct(b, _))
-                if [a, b].iter().all(|id| self.cx.tables.lambdas.contains(*id)) =>
+                if [a, b].iter().all(|id| self.tables.lambdas.contains(*id)) =>
             {
                 diagnostic =
                     diagnostic.help("every lambda has its own type, even if the signatures are equal");
             }
             _ => {}
         }
-        self.report(diagnostic);
+        self.diagnostics.push(diagnostic);
     }
+}
 
+impl Facts<'_> {
     /// What to do with a vector of `from` components where one of `to` is wanted.
-    fn other_length(&self, from: Val, to: Val, ty: Ty) -> String {
-        let known = |val| self.cx.program.types.known(val);
+    fn other_length(self, from: Val, to: Val, ty: Ty) -> String {
+        let known = |val| self.program.types.known(val);
         match (known(from), known(to)) {
             (Some(from), Some(to)) if from < to => {
                 let rest = ", 0".repeat((to - from) as usize);

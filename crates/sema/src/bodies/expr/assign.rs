@@ -3,7 +3,8 @@
 use crate::bodies::body::BodyCx;
 use crate::codes;
 use crate::declarations::attrs;
-use crate::hir::{Arg, Args, Call, Const, Dir, Expr, ExprKind, FuncRef, LocalId, Ty, TyKind};
+use crate::facts::Facts;
+use crate::hir::{Arg, Args, Call, Const, Dir, Expr, ExprKind, FuncRef, LocalId, Program, Ty, TyKind};
 use crate::tables::Item;
 use crate::types::show::binary_text;
 use cotangent_base::{Diagnostic, Scalar, Span};
@@ -35,7 +36,11 @@ impl BodyCx<'_> {
                 if let Some(stored) = self.assign_atomic(&target, value, span) {
                     return stored;
                 }
-                let value = if self.cx.is_error(ty) { self.expr(value) } else { self.expr_as(value, ty) };
+                let value = if self.cx.program.types.is_error(ty) {
+                    self.expr(value)
+                } else {
+                    self.expr_as(value, ty)
+                };
                 self.require_place(&target);
                 Expr::new(ExprKind::Assign(target.into(), value.into()), ty, span)
             }
@@ -66,20 +71,20 @@ impl BodyCx<'_> {
         self.require_place(target);
         self.errors.effects += 1;
         let args = vec![(Dir::InOut, target.clone()), (Dir::In, value)];
-        let call =
-            Call { callee: FuncRef { func, args: self.args_of(number) }, diff: vec![], args, through: None };
+        let call = Call {
+            callee: FuncRef { func, args: self.cx.program.args_of(number) },
+            diff: vec![],
+            args,
+            through: None,
+        };
         Some(Expr::new(ExprKind::Call(call.into()), number, span))
     }
 
-    fn args_of(&mut self, ty: Ty) -> Args {
-        self.cx.program.types.args(&[Arg::Ty(ty)])
-    }
-
     fn compound(&mut self, op: BinaryOp, place: Expr, value: Expr, span: Span) -> Expr {
-        if self.cx.is_error(place.ty) || self.cx.is_error(value.ty) {
+        if self.cx.program.types.is_error(place.ty) || self.cx.program.types.is_error(value.ty) {
             return self.error(span);
         }
-        if self.is_user_type(place.ty) && self.cx.pointee(place.ty).is_none() {
+        if self.cx.facts().is_user_type(place.ty) && self.cx.program.pointee(place.ty).is_none() {
             let text = format!("{}=", binary_text(op));
             if let Some(call) = self.declared_operator(&text, &[place.clone(), value.clone()], span) {
                 return call;
@@ -105,21 +110,17 @@ impl BodyCx<'_> {
         self.modify(place, right, false, span, |cx, old| cx.binary(op, old, bound, span))
     }
 
-    fn is_user_type(&self, ty: Ty) -> bool {
-        !matches!(self.kind(ty), TyKind::Scalar(_) | TyKind::Vector(..) | TyKind::Matrix(..))
-    }
-
     /// `++place` and its kin; with `post`, the value is the one before.
     pub(super) fn increment(&mut self, step: Step, operand: &ast::Expr, post: bool, span: Span) -> Expr {
         let place = self.expr(operand);
-        if self.cx.is_error(place.ty) {
+        if self.cx.program.types.is_error(place.ty) {
             return self.error(span);
         }
         let (binary, text) = match step {
             Step::Up => (BinaryOp::Add, "++"),
             Step::Down => (BinaryOp::Sub, "--"),
         };
-        if self.is_user_type(place.ty) && self.cx.pointee(place.ty).is_none() {
+        if self.cx.facts().is_user_type(place.ty) && self.cx.program.pointee(place.ty).is_none() {
             let name = attrs::step_name(text, post);
             if let Some(call) = self.declared_operator(name.as_str(), std::slice::from_ref(&place), span) {
                 return call;
@@ -134,7 +135,7 @@ impl BodyCx<'_> {
         let one = Expr::new(ExprKind::Const(Const::Int(1)), self.scalar(Scalar::I32), span);
         self.modify(place, None, post, span, |cx, old| {
             let ty = old.ty;
-            let one = if cx.cx.pointee(ty).is_some() { one } else { cx.cx.converted(one, ty) };
+            let one = if cx.cx.program.pointee(ty).is_some() { one } else { cx.cx.converted(one, ty) };
             cx.binary(binary, old, one, span)
         })
     }
@@ -157,6 +158,18 @@ impl BodyCx<'_> {
         let new =
             if self.cx.cost(&new, ty).is_some() { self.cx.converted(new, ty) } else { self.coerce(new, ty) };
         Expr::new(ExprKind::Modify { place: place.into(), right, old, new: new.into(), post }, ty, span)
+    }
+}
+
+impl Program {
+    fn args_of(&mut self, ty: Ty) -> Args {
+        self.types.args(&[Arg::Ty(ty)])
+    }
+}
+
+impl Facts<'_> {
+    fn is_user_type(self, ty: Ty) -> bool {
+        !matches!(self.program.types.kind(ty), TyKind::Scalar(_) | TyKind::Vector(..) | TyKind::Matrix(..))
     }
 }
 

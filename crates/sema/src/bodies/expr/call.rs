@@ -6,7 +6,7 @@ use crate::bodies::overload::{Argument, Callee, Choice};
 use crate::codes;
 use crate::declarations::attrs;
 use crate::derive;
-use crate::hir::{Arg, Const, DiffMode, Expr, ExprKind, PackPart, TyKind};
+use crate::hir::{Arg, Const, DiffMode, Expr, ExprKind, PackPart, Program, TyKind};
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Scalar, Span, Symbol};
 use cotangent_syntax::ast;
@@ -18,7 +18,7 @@ impl BodyCx<'_> {
         let entity = self.called_entity(inner, !modes.is_empty());
         if let Entity::Funcs(callee) = &entity
             && modes.is_empty()
-            && self.is_printf(callee)
+            && self.cx.facts().is_printf(callee)
         {
             return self.printf(args, span);
         }
@@ -43,7 +43,7 @@ impl BodyCx<'_> {
                 let ty = self.cx.apply(&found, &[], inner.span, scope);
                 self.construct(ty, args, span)
             }
-            Entity::Value(value) if self.cx.is_error(value.ty) => self.error(span),
+            Entity::Value(value) if self.cx.program.types.is_error(value.ty) => self.error(span),
             Entity::Value(value) => self.call_object(value, args, span),
             Entity::Namespace(_) => self.value_to_call(entity, inner.span, "a namespace cannot be called"),
         }
@@ -74,7 +74,7 @@ impl BodyCx<'_> {
             callee.candidates.iter().any(|c| item == Some(&Item::Func(c.func)))
         };
         if means(self, "concat") {
-            return self.concat_tuples(args, span);
+            return self.cx.program.concat_tuples(args, span);
         }
         if means(self, "makeTuple") {
             return self.make_tuple(&callee.explicit, args, span);
@@ -102,8 +102,8 @@ impl BodyCx<'_> {
             let scope = self.scope;
             let types = explicit.iter().map(|ty| Arg::Ty(self.knowing_locals(|cx| cx.resolve_ty(ty, scope))));
             let types: Vec<Arg> = types.collect();
-            let ty = self.cx.tuple_ty(&types);
-            return Some(if self.cx.is_error(ty) {
+            let ty = self.cx.program.types.tuple_ty(&types);
+            return Some(if self.cx.program.types.is_error(ty) {
                 self.error(span)
             } else {
                 self.construct(ty, args.to_vec(), span)
@@ -114,24 +114,10 @@ impl BodyCx<'_> {
             Argument::List(..) => None,
         };
         let items = args.iter().map(value).collect::<Option<Vec<Expr>>>()?;
-        if items.iter().any(|item| self.cx.is_error(item.ty)) {
+        if items.iter().any(|item| self.cx.program.types.is_error(item.ty)) {
             return Some(self.error(span));
         }
-        Some(self.tuple_of(items, span))
-    }
-
-    /// `concat(t, u)`: one tuple with the elements of all.
-    fn concat_tuples(&mut self, args: &[Argument], span: Span) -> Option<Expr> {
-        let mut values = vec![];
-        let mut types = vec![];
-        for arg in args {
-            let Argument::Value(value) = arg else { return None };
-            let TyKind::Tuple(list) = self.kind(value.ty) else { return None };
-            types.extend(self.cx.program.types.list(list).iter().copied());
-            values.push(value.clone());
-        }
-        let ty = self.cx.tuple_ty(&types);
-        Some(Expr::new(ExprKind::Concat(values), ty, span))
+        Some(self.cx.program.tuple_of(items, span))
     }
 
     /// `static_assert(condition, message)`.
@@ -146,7 +132,7 @@ impl BodyCx<'_> {
             self.report(Diagnostic::new(codes::MISMATCH, message.span, text));
             return self.error(span);
         };
-        if self.cx.is_error(condition.ty) {
+        if self.cx.program.types.is_error(condition.ty) {
             return self.error(span);
         }
         let truth = self.scalar(Scalar::Bool);
@@ -180,7 +166,7 @@ impl BodyCx<'_> {
     }
 
     fn value_to_call(&mut self, entity: Entity, span: Span, message: &str) -> Expr {
-        let reported = matches!(&entity, Entity::Value(value) if self.cx.is_error(value.ty));
+        let reported = matches!(&entity, Entity::Value(value) if self.cx.program.types.is_error(value.ty));
         if !reported {
             self.report(Diagnostic::new(codes::NOT_CALLABLE, span, message));
         }
@@ -245,6 +231,22 @@ impl BodyCx<'_> {
         let has = self.named_member(value.clone(), "hasValue", span);
         let ty = has.ty;
         Some(if negate { Expr::new(ExprKind::Unary(UnaryOp::Not, has.into()), ty, span) } else { has })
+    }
+}
+
+impl Program {
+    /// `concat(t, u)`: one tuple with the elements of all.
+    fn concat_tuples(&mut self, args: &[Argument], span: Span) -> Option<Expr> {
+        let mut values = vec![];
+        let mut types = vec![];
+        for arg in args {
+            let Argument::Value(value) = arg else { return None };
+            let TyKind::Tuple(list) = self.types.kind(value.ty) else { return None };
+            types.extend(self.types.list(list).iter().copied());
+            values.push(value.clone());
+        }
+        let ty = self.types.tuple_ty(&types);
+        Some(Expr::new(ExprKind::Concat(values), ty, span))
     }
 }
 

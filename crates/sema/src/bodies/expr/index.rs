@@ -5,6 +5,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee, Choice};
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Facts;
 use crate::hir::{Expr, ExprKind, FuncId, FuncRef, Ty, TyKind, Val};
 use crate::names::lookup::Found;
 use crate::tables::{FuncSource, Item, PropId, PropInfo};
@@ -24,7 +25,9 @@ impl BodyCx<'_> {
             entity => self.value_of(entity, base.span),
         };
         let indices: Vec<Expr> = indices.iter().map(|i| self.expr(i)).collect();
-        if self.cx.is_error(base.ty) || indices.iter().any(|i| self.cx.is_error(i.ty)) {
+        if self.cx.program.types.is_error(base.ty)
+            || indices.iter().any(|i| self.cx.program.types.is_error(i.ty))
+        {
             return Entity::Value(self.error(span));
         }
         let element = match self.kind(base.ty) {
@@ -114,8 +117,8 @@ impl BodyCx<'_> {
             })
             .collect();
         if subscripts.is_empty() {
-            if let Some(content) = self.cx.block_content(base.ty) {
-                let inner = self.cx.block_value(base, content);
+            if let Some(content) = self.cx.program.block_content(base.ty) {
+                let inner = self.cx.program.block_value(base, content);
                 let ty = match self.kind(content) {
                     TyKind::Array(t, _) => t,
                     _ => return self.subscript(inner, indices, span),
@@ -123,33 +126,33 @@ impl BodyCx<'_> {
                 return self.element_of(inner, ty, None, indices, span);
             }
             let message = format!("`{}` cannot be indexed", self.show(base.ty));
-            self.report(
-                Diagnostic::new(codes::NO_SUBSCRIPT, span, message)
-                    .help("declare a `__subscript` in the type"),
-            );
+            let tables = &self.cx.tables;
+            let is_own = matches!(self.kind(base.ty), TyKind::Struct(id, _) if !tables.scopes[tables.structs[id].scope].is_library());
+            let help = match is_own {
+                true => "declare a `__subscript` in the type, or in an extension of it",
+                false => "arrays, vectors, matrices, buffers and types with a `__subscript` can be indexed",
+            };
+            self.report(Diagnostic::new(codes::NO_SUBSCRIPT, span, message).help(help));
             return self.error(span);
         }
-        if subscripts.iter().any(|(id, found)| self.is_called(*id, *found)) {
+        if subscripts.iter().any(|(id, found)| self.cx.facts().is_called(*id, *found)) {
             return self.called_subscript(&subscripts, base, indices, span);
         }
         match self.best_subscript(&subscripts, &indices) {
             Some((id, found, types)) => self.emit_subscript(id, found, base, indices, &types, span),
             None => {
-                let shown: Vec<String> = indices.iter().map(|i| self.show(i.ty)).collect();
-                let message =
-                    format!("no subscript of `{}` takes [{}]", self.show(base.ty), shown.join(", "));
-                self.report(Diagnostic::new(codes::NO_SUBSCRIPT, span, message));
-                self.error(span)
+                let types: Vec<Ty> = indices.iter().map(|index| index.ty).collect();
+                self.no_subscript(base.ty, &types, span)
             }
         }
     }
 
-    /// Whether the indices of a subscript must be passed like arguments: some have defaults, or types yet to be inferred.
-    fn is_called(&self, id: PropId, found: Found) -> bool {
-        let info = &self.cx.tables.props[id];
-        let generic = self.cx.tables.generics[info.generics].params.len();
-        generic > self.cx.program.types.list(found.args).len()
-            || info.params.iter().any(|p| p.default.is_some())
+    /// Reports that no subscript of a type takes indices of these types.
+    fn no_subscript(&mut self, base: Ty, indices: &[Ty], span: Span) -> Expr {
+        let shown: Vec<String> = indices.iter().map(|ty| self.show(*ty)).collect();
+        let message = format!("no subscript of `{}` takes [{}]", self.show(base), shown.join(", "));
+        self.report(Diagnostic::new(codes::NO_SUBSCRIPT, span, message));
+        self.error(span)
     }
 
     /// A subscript that is chosen, and whose indices are passed, as if its `get` were called. One without a `get` is chosen as if
@@ -173,6 +176,7 @@ impl BodyCx<'_> {
         };
         let getters = named("subscript.get", accessors(|prop| prop.get));
         let setters = named("subscript.set", accessors(|prop| prop.set.filter(|_| prop.get.is_none())));
+        let types: Vec<Ty> = indices.iter().map(|index| index.ty).collect();
         let mut args: Vec<Argument> = indices.into_iter().map(Argument::Value).collect();
         let unread =
             matches!(self.choose(&getters, &args), Choice::None(_)) && !setters.candidates.is_empty();
@@ -180,7 +184,13 @@ impl BodyCx<'_> {
             args.push(Argument::Value(self.error(span)));
         }
         let call = self.call(if unread { &setters } else { &getters }, args, span);
-        let ExprKind::Call(call) = call.kind else { return self.error(span) };
+        let ExprKind::Call(call) = call.kind else {
+            // A call with an argument of no type fails in silence.
+            return match unread && !types.iter().any(|ty| self.cx.program.types.is_error(*ty)) {
+                true => self.no_subscript(base.ty, &types, span),
+                false => self.error(span),
+            };
+        };
         let FuncRef { func, args } = call.callee;
         let FuncSource::Accessor(id, _) = self.cx.tables.funcs[func].source else { return self.error(span) };
         let mut passed: Vec<Expr> = call.args.iter().map(|(_, arg)| arg.clone()).collect();
@@ -263,5 +273,14 @@ impl BodyCx<'_> {
         self.cx.leave(saved);
         let params = self.cx.tables.generics[generics].params.clone();
         self.cx.replace(ty, &params, found.args)
+    }
+}
+
+impl Facts<'_> {
+    /// Whether the indices of a subscript must be passed like arguments: some have defaults, or types yet to be inferred.
+    fn is_called(self, id: PropId, found: Found) -> bool {
+        let info = &self.tables.props[id];
+        let generic = self.tables.generics[info.generics].params.len();
+        generic > self.program.types.list(found.args).len() || info.params.iter().any(|p| p.default.is_some())
     }
 }

@@ -4,7 +4,7 @@ use super::Entity;
 use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee};
 use crate::codes;
-use crate::hir::{Arg, Expr, ExprKind, FuncId, FuncRef, Ty, TyKind};
+use crate::hir::{Arg, Expr, ExprKind, FuncId, FuncRef, Program, Ty, TyKind};
 use crate::names::lookup::Found;
 use crate::tables::{Item, PropId};
 use cotangent_base::{Diagnostic, Span, Symbol};
@@ -34,8 +34,9 @@ impl BodyCx<'_> {
     /// `pointer->name`. What a block holds may be reached in the same way.
     pub(super) fn arrow(&mut self, base: &ast::Expr, name: ast::Ident, span: Span) -> Entity {
         let value = self.expr(base);
-        let leads = self.cx.pointee(value.ty).is_some() || self.cx.block_content(value.ty).is_some();
-        if !leads && !self.cx.is_error(value.ty) {
+        let leads =
+            self.cx.program.pointee(value.ty).is_some() || self.cx.program.block_content(value.ty).is_some();
+        if !leads && !self.cx.program.types.is_error(value.ty) {
             let message = format!("`->` follows a pointer, but this is a `{}`", self.show(value.ty));
             self.report(Diagnostic::new(codes::NOT_IN_MEMORY, value.span, message).help("write `.`"));
             return Entity::Value(self.error(span));
@@ -87,7 +88,7 @@ impl BodyCx<'_> {
     }
 
     fn type_member(&mut self, ty: Ty, name: ast::Ident, span: Span) -> Entity {
-        if self.cx.is_error(ty) {
+        if self.cx.program.types.is_error(ty) {
             return Entity::Value(self.error(span));
         }
         let found = self.cx.members(ty, name.name);
@@ -120,14 +121,14 @@ impl BodyCx<'_> {
     }
 
     fn value_member(&mut self, value: Expr, name: ast::Ident, span: Span) -> Entity {
-        if self.cx.is_error(value.ty) {
+        if self.cx.program.types.is_error(value.ty) {
             return Entity::Value(self.error(span));
         }
         let value = match self.swizzle(value, name, span) {
             Ok(swizzle) => return Entity::Value(swizzle),
             Err(value) => value,
         };
-        if let Some(field) = self.tuple_member(&value, name, span) {
+        if let Some(field) = self.cx.program.tuple_member(&value, name, span) {
             return Entity::Value(field);
         }
         let found = self.cx.members(value.ty, name.name);
@@ -137,35 +138,19 @@ impl BodyCx<'_> {
         if let Some(first) = found.first() {
             return self.member_found(value, &found, *first, name, span);
         }
-        let content = self.cx.block_content(value.ty).or_else(|| self.cx.pointee(value.ty));
+        let content = self.cx.program.block_content(value.ty).or_else(|| self.cx.program.pointee(value.ty));
         if let Some(content) = content {
-            let inner = self.cx.block_value(value, content);
+            let inner = self.cx.program.block_value(value, content);
             return self.value_member(inner, name, span);
         }
         self.unknown_member(value.ty, name);
         Entity::Value(self.error(span))
     }
 
-    /// `t._1`, and `t._1_0` for a tuple of several.
-    fn tuple_member(&mut self, value: &Expr, name: ast::Ident, span: Span) -> Option<Expr> {
-        let TyKind::Tuple(args) = self.kind(value.ty) else { return None };
-        let picked = tuple_fields(name.name.as_str())?;
-        let list = self.cx.program.types.list(args);
-        let types: Vec<Arg> =
-            picked.iter().map(|i| list.get(usize::from(*i)).copied()).collect::<Option<_>>()?;
-        let base = Arc::new(value.clone());
-        if let (&[number], &[Arg::Ty(ty)]) = (picked.as_slice(), types.as_slice()) {
-            return Some(Expr::new(ExprKind::Field(base, number.into()), ty, span));
-        }
-        let types = self.cx.program.types.args(&types);
-        let ty = self.ty(TyKind::Tuple(types));
-        Some(Expr::new(ExprKind::Swizzle(base, picked), ty, span))
-    }
-
     fn unknown_member(&mut self, ty: Ty, name: ast::Ident) {
         let shown = self.show(ty);
         if let Some(interface) = self.cx.optional_promise(ty, name.name) {
-            let interface = self.cx.show_interface(interface);
+            let interface = self.cx.facts().show_interface(interface);
             let message = format!("`{shown}` has `{}` only if it conforms to `{interface}`", name.name);
             let help = format!("test it first: `if ({shown} is {interface}) {{ .. }}`");
             return self.report(Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message).help(help));
@@ -179,12 +164,16 @@ impl BodyCx<'_> {
                 bounds => format!(": its bounds {} do not declare it", bounds.join(" and ")),
             });
         }
-        if let Some(half) = half_of_pair(name.name.as_str()).filter(|_| self.is_pair(ty)) {
+        if let Some(half) = half_of_pair(name.name.as_str()).filter(|_| self.cx.facts().is_pair(ty)) {
             let help = format!("a pair has a value, `.p`, and a derivative, `.d`: write `.{half}`");
             return self.report(Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message).help(help));
         }
         let instead = match (name.name.as_str(), self.kind(ty)) {
             ("size" | "length" | "len" | "Length", TyKind::Array(..)) => Some("write `getCount()`"),
+            (
+                "length" | "normalize" | "dot" | "cross" | "abs" | "sin" | "cos" | "sqrt",
+                TyKind::Vector(..),
+            ) => Some("it is a function: `length(v)`, `dot(v, w)`"),
             ("s" | "t" | "p" | "q" | "st" | "stp" | "stpq", TyKind::Vector(..)) => {
                 Some("components are `x`, `y`, `z`, `w` or `r`, `g`, `b`, `a`")
             }
@@ -203,7 +192,7 @@ impl BodyCx<'_> {
         let mut shown = vec![];
         for bound in &all {
             if !all.iter().any(|other| self.inherits(other.interface, bound.interface)) {
-                shown.push(format!("`{}`", self.cx.show_interface(*bound)));
+                shown.push(format!("`{}`", self.cx.facts().show_interface(*bound)));
             }
         }
         shown
@@ -249,7 +238,7 @@ impl BodyCx<'_> {
             }
             return self.error(span);
         }
-        let mut ty = self.cx.error_ty();
+        let mut ty = self.cx.program.types.error();
         let (mut mutating, mut changes) = (false, false);
         if let Some(set) = set {
             self.cx.ensure_func(set);
@@ -264,7 +253,7 @@ impl BodyCx<'_> {
             changes = func.this.is_some_and(|t| t.mutating);
             if changes {
                 let call = self.mutating_get(get, found, this.clone(), args.clone(), span);
-                if set.is_none() || self.cx.is_error(call.ty) {
+                if set.is_none() || self.cx.program.types.is_error(call.ty) {
                     return call;
                 }
             }
@@ -328,16 +317,8 @@ impl BodyCx<'_> {
             self.report(Diagnostic::new(codes::UNKNOWN_MEMBER, name.span, message));
             return Ok(self.error(span));
         }
-        let ty = self.lanes(element, picked.len());
+        let ty = self.cx.program.lanes(element, picked.len());
         Ok(Expr::new(ExprKind::Swizzle(value.into(), picked), ty, span))
-    }
-
-    fn lanes(&mut self, element: Ty, count: usize) -> Ty {
-        if count == 1 {
-            return element;
-        }
-        let n = self.cx.int_val(count as i64);
-        self.ty(TyKind::Vector(element, n))
     }
 
     fn matrix_swizzle(&mut self, value: Expr, name: ast::Ident, span: Span) -> Result<Expr, Expr> {
@@ -357,8 +338,34 @@ impl BodyCx<'_> {
             );
             return Ok(self.error(span));
         }
-        let ty = self.lanes(element, picked.len());
+        let ty = self.cx.program.lanes(element, picked.len());
         Ok(Expr::new(ExprKind::MatrixSwizzle(value.into(), picked), ty, span))
+    }
+}
+
+impl Program {
+    /// `t._1`, and `t._1_0` for a tuple of several.
+    fn tuple_member(&mut self, value: &Expr, name: ast::Ident, span: Span) -> Option<Expr> {
+        let TyKind::Tuple(args) = self.types.kind(value.ty) else { return None };
+        let picked = tuple_fields(name.name.as_str())?;
+        let list = self.types.list(args);
+        let types: Vec<Arg> =
+            picked.iter().map(|i| list.get(usize::from(*i)).copied()).collect::<Option<_>>()?;
+        let base = Arc::new(value.clone());
+        if let (&[number], &[Arg::Ty(ty)]) = (picked.as_slice(), types.as_slice()) {
+            return Some(Expr::new(ExprKind::Field(base, number.into()), ty, span));
+        }
+        let types = self.types.args(&types);
+        let ty = self.types.ty(TyKind::Tuple(types));
+        Some(Expr::new(ExprKind::Swizzle(base, picked), ty, span))
+    }
+
+    fn lanes(&mut self, element: Ty, count: usize) -> Ty {
+        if count == 1 {
+            return element;
+        }
+        let n = self.types.int_val(count as i64);
+        self.types.ty(TyKind::Vector(element, n))
     }
 }
 

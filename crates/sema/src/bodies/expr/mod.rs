@@ -14,7 +14,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::Callee;
 use crate::codes;
 use crate::derive;
-use crate::hir::{self, Const, Expr, ExprKind, Measure, Ty, TyKind};
+use crate::hir::{self, Const, Expr, ExprKind, Measure, Ty, TyKind, Types};
 use crate::names::lookup::Found;
 use crate::tables::ScopeId;
 use assign::Step;
@@ -58,7 +58,7 @@ impl BodyCx<'_> {
     fn value_of(&mut self, entity: Entity, span: Span) -> Expr {
         let message = match entity {
             Entity::Value(value) => return value,
-            Entity::Type(ty) if self.cx.is_error(ty) => return self.error(span),
+            Entity::Type(ty) if self.cx.program.types.is_error(ty) => return self.error(span),
             Entity::Type(ty) => format!("`{}` is a type, not a value", self.show(ty)),
             Entity::Open(_) => "this is a generic type, not a value".into(),
             Entity::Namespace(_) => "this is a namespace, not a value".into(),
@@ -78,6 +78,7 @@ impl BodyCx<'_> {
     /// What an expression stands for.
     pub(crate) fn entity(&mut self, expr: &ast::Expr) -> Entity {
         let span = expr.span;
+        self.repeats.note_expression();
         match &expr.kind {
             ast::ExprKind::Name(name) => self.name(*name, span),
             // The word is not reserved: a variable may have the name.
@@ -95,7 +96,7 @@ impl BodyCx<'_> {
                 }
             },
             ast::ExprKind::Index(base, indices) => self.index(base, indices, span),
-            ast::ExprKind::Root => Entity::Namespace(self.cx.file_scope(self.scope)),
+            ast::ExprKind::Root => Entity::Namespace(self.cx.facts().file_scope(self.scope)),
             ast::ExprKind::Call(callee, args) if let Some(part) = pack::query(callee, args) => {
                 self.pack_query(part, &args[0], expr)
             }
@@ -189,7 +190,7 @@ impl BodyCx<'_> {
     }
 
     fn refuse(&mut self, span: Span, what: &str) -> Expr {
-        self.cx.unsupported(span, what);
+        self.cx.rules().unsupported(span, what);
         self.error(span)
     }
 
@@ -258,7 +259,7 @@ impl BodyCx<'_> {
             Entity::Funcs(_) => true,
             // A variable does not hide a type where only a type can stand.
             Entity::Value(value) => {
-                !self.cx.is_error(value.ty) && !self.quietly(|cx| cx.cx.resolve_ty(ty, scope)).1
+                !self.cx.program.types.is_error(value.ty) && !self.quietly(|cx| cx.cx.resolve_ty(ty, scope)).1
             }
             Entity::Type(_) | Entity::Open(_) | Entity::Namespace(_) => false,
         };
@@ -291,10 +292,10 @@ impl BodyCx<'_> {
         let value = self.expr(value);
         let scope = self.scope;
         let to = self.cx.resolve_ty(ty, scope);
-        if self.cx.is_error(value.ty) || self.cx.is_error(to) {
+        if self.cx.program.types.is_error(value.ty) || self.cx.program.types.is_error(to) {
             return self.error(span);
         }
-        if value.ty != to && self.is_known(value.ty) && self.is_known(to) {
+        if value.ty != to && self.cx.program.types.is_known(value.ty) && self.cx.program.types.is_known(to) {
             let message = format!("a `{}` is never a `{}`", self.show(value.ty), self.show(to));
             self.report(Diagnostic::new(codes::NEVER_OF_TYPE, span, message));
             return self.error(span);
@@ -303,21 +304,13 @@ impl BodyCx<'_> {
             let ty = self.scalar(Scalar::Bool);
             return Expr::new(ExprKind::Is(value.into(), to), ty, span);
         }
-        let Some(ty) = self.cx.optional_of(to) else { return self.error(span) };
+        let Some(ty) = self.cx.names().optional_of(to) else { return self.error(span) };
         Expr::new(ExprKind::As(value.into(), to), ty, span)
-    }
-
-    /// Whether a type is neither an interface nor depends on a generic parameter.
-    fn is_known(&self, ty: Ty) -> bool {
-        !matches!(
-            self.kind(ty),
-            TyKind::Interface(..) | TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..)
-        )
     }
 
     fn tuple(&mut self, items: &[ast::Expr], span: Span) -> Expr {
         let items: Vec<Expr> = items.iter().map(|i| self.expr(i)).collect();
-        self.tuple_of(items, span)
+        self.cx.program.tuple_of(items, span)
     }
 
     fn no_diff(&mut self, inner: &ast::Expr, span: Span) -> Expr {
@@ -352,7 +345,7 @@ impl BodyCx<'_> {
         }
         let int = self.scalar(Scalar::I32);
         if let (Some(ty), ast::Measure::CountOf) = (measured, measure)
-            && let Some(n) = self.count(ty)
+            && let Some(n) = self.cx.program.count(ty)
         {
             return Expr::new(ExprKind::Val(n), int, span);
         }
@@ -376,7 +369,7 @@ impl BodyCx<'_> {
             let int = self.scalar(Scalar::I32);
             return Expr::new(ExprKind::Const(Const::Int(count)), int, span);
         }
-        if !self.cx.is_error(ty) {
+        if !self.cx.program.types.is_error(ty) {
             let message = format!("`countof` takes an array, a vector or a tuple, not `{}`", self.show(ty));
             self.report(Diagnostic::new(codes::MISMATCH, inner.span, message));
         }
@@ -390,6 +383,16 @@ impl BodyCx<'_> {
             (Entity::Value(value), true) => Some(value.ty),
             _ => None,
         }
+    }
+}
+
+impl Types {
+    /// Whether a type is neither an interface nor depends on a generic parameter.
+    fn is_known(&self, ty: Ty) -> bool {
+        !matches!(
+            self.kind(ty),
+            TyKind::Interface(..) | TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..)
+        )
     }
 }
 

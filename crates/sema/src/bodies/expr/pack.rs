@@ -4,7 +4,7 @@ use super::Entity;
 use crate::bodies::body::BodyCx;
 use crate::bodies::overload::Argument;
 use crate::codes;
-use crate::hir::{Arg, Expr, ExprKind, PackPart, Ty, TyKind, Val};
+use crate::hir::{Arg, Expr, ExprKind, PackPart, Program, Ty, TyKind, Val};
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
 
@@ -21,18 +21,22 @@ impl BodyCx<'_> {
         let span = expr.span;
         let ast::ExprKind::Call(callee, args) = &expr.kind else { return Entity::Value(self.error(span)) };
         let pack = match self.quietly(|cx| cx.entity(arg)) {
-            (Entity::Type(ty), true) if self.cx.is_pack(ty) || self.cx.as_pack(ty).is_some() => ty,
+            (Entity::Type(ty), true)
+                if self.cx.program.is_pack(ty) || self.cx.program.as_pack(ty).is_some() =>
+            {
+                ty
+            }
             _ => return Entity::Value(self.call_expr(callee, args, span)),
         };
         self.packs = true;
-        let value_type = self.cx.pack_values(pack);
+        let value_type = self.cx.program.pack_values(pack);
         match (value_type, part) {
             (Some(ty), PackPart::First | PackPart::Last) => {
-                if !self.cx.is_nonempty(pack) {
-                    self.cx.may_be_empty(part, pack, span);
+                if !self.cx.facts().is_nonempty(pack) {
+                    self.cx.rules().may_be_empty(part, pack, span);
                     return Entity::Value(self.error(span));
                 }
-                let val = self.cx.part_val(part, pack);
+                let val = self.cx.program.types.part_val(part, pack);
                 self.value(ExprKind::Val(val), ty, span)
             }
             _ => match self.cx.part_path(part, pack, span, true) {
@@ -48,10 +52,10 @@ impl BodyCx<'_> {
         self.cx.tables.resolving.begin_expand();
         let (taken, value, done) = self.pattern(inner);
         let packs = self.cx.tables.resolving.end_expand();
-        if self.cx.is_error(value.ty) {
+        if self.cx.program.types.is_error(value.ty) {
             return value;
         }
-        let Some(over) = self.cx.expanded_over(&packs, span, true) else { return self.error(span) };
+        let Some(over) = self.cx.rules().expanded_over(&packs, span, true) else { return self.error(span) };
         if !taken.is_empty() {
             return self.expand_tried((taken, done), value, over, span);
         }
@@ -71,13 +75,17 @@ impl BodyCx<'_> {
                 return Entity::Value(value);
             }
         };
-        if self.cx.is_error(ty) {
+        if self.cx.program.types.is_error(ty) {
             return entity;
         }
         let is_type = matches!(entity, Entity::Type(_));
-        let pack = if is_type { Some(ty).filter(|ty| self.cx.is_pack(*ty)) } else { self.cx.as_pack(ty) };
+        let pack = if is_type {
+            Some(ty).filter(|ty| self.cx.program.is_pack(*ty))
+        } else {
+            self.cx.program.as_pack(ty)
+        };
         let Some(pack) = pack else {
-            self.cx.not_a_pack(ty, inner.span);
+            self.cx.rules().not_a_pack(ty, inner.span);
             return Entity::Value(self.error(span));
         };
         if !self.cx.note_each(pack, span, true) {
@@ -85,27 +93,16 @@ impl BodyCx<'_> {
         }
         match entity {
             Entity::Value(value) => {
-                let ty = self.cx.each_ty(pack);
+                let ty = self.cx.packs().each_ty(pack);
                 self.value(ExprKind::Each(value.into()), ty, span)
             }
-            _ => match self.cx.pack_values(pack) {
+            _ => match self.cx.program.pack_values(pack) {
                 Some(ty) => {
-                    let val = self.cx.each_val(pack);
+                    let val = self.cx.program.types.each_val(pack);
                     self.value(ExprKind::Val(val), ty, span)
                 }
-                None => Entity::Type(self.cx.each_ty(pack)),
+                None => Entity::Type(self.cx.packs().each_ty(pack)),
             },
-        }
-    }
-
-    /// `countof(p)` of a pack or tuple.
-    pub(super) fn count(&mut self, ty: Ty) -> Option<Val> {
-        match self.kind(ty) {
-            TyKind::Array(_, n) | TyKind::Vector(_, n) => Some(n),
-            _ => {
-                let pack = self.cx.as_pack(ty)?;
-                Some(self.cx.count_val(pack))
-            }
         }
     }
 
@@ -116,34 +113,34 @@ impl BodyCx<'_> {
             self.report(Diagnostic::new(codes::ARGUMENT_COUNT, span, message));
             return self.error(span);
         };
-        if self.cx.is_error(value.ty) {
+        if self.cx.program.types.is_error(value.ty) {
             return self.error(span);
         }
         if let TyKind::Tuple(_) = self.kind(value.ty) {
             return self.tuple_part(part, value.clone(), span);
         }
-        if !self.cx.is_pack(value.ty) {
-            self.cx.not_a_pack(value.ty, value.span);
+        if !self.cx.program.is_pack(value.ty) {
+            self.cx.rules().not_a_pack(value.ty, value.span);
             return self.error(span);
         }
-        if !self.cx.is_nonempty(value.ty) {
-            self.cx.may_be_empty(part, value.ty, span);
+        if !self.cx.facts().is_nonempty(value.ty) {
+            self.cx.rules().may_be_empty(part, value.ty, span);
             return self.error(span);
         }
         self.packs = true;
-        let ty = self.cx.part_ty(part, value.ty);
+        let ty = self.cx.packs().part_ty(part, value.ty);
         Expr::new(ExprKind::Part(part, value.clone().into()), ty, span)
     }
 
     /// A part of a tuple of known length: an element, or a tuple of the others.
     fn tuple_part(&mut self, part: PackPart, tuple: Expr, span: Span) -> Expr {
-        let items = self.cx.elements_of(tuple.ty).unwrap_or_default();
-        if items.iter().any(|item| self.cx.is_pack_arg(*item)) {
-            self.cx.unsupported(span, "a part of a tuple of unknown length");
+        let items = self.cx.program.types.elements_of(tuple.ty).unwrap_or_default();
+        if items.iter().any(|item| self.cx.program.is_pack_arg(*item)) {
+            self.cx.rules().unsupported(span, "a part of a tuple of unknown length");
             return self.error(span);
         }
         if items.is_empty() {
-            self.cx.may_be_empty(part, tuple.ty, span);
+            self.cx.rules().may_be_empty(part, tuple.ty, span);
             return self.error(span);
         }
         let last = items.len() - 1;
@@ -153,11 +150,24 @@ impl BodyCx<'_> {
             PackPart::Last => element(last),
             PackPart::TrimFirst => {
                 let rest = (1..=last).map(element).collect();
-                self.tuple_of(rest, span)
+                self.cx.program.tuple_of(rest, span)
             }
             PackPart::TrimLast => {
                 let rest = (0..last).map(element).collect();
-                self.tuple_of(rest, span)
+                self.cx.program.tuple_of(rest, span)
+            }
+        }
+    }
+}
+
+impl Program {
+    /// `countof(p)` of a pack or tuple.
+    pub(super) fn count(&mut self, ty: Ty) -> Option<Val> {
+        match self.types.kind(ty) {
+            TyKind::Array(_, n) | TyKind::Vector(_, n) => Some(n),
+            _ => {
+                let pack = self.as_pack(ty)?;
+                Some(self.count_val(pack))
             }
         }
     }
@@ -165,7 +175,7 @@ impl BodyCx<'_> {
     /// A tuple of values; packs among them stand for their elements.
     pub(crate) fn tuple_of(&mut self, items: Vec<Expr>, span: Span) -> Expr {
         let types: Vec<_> = items.iter().map(|item| Arg::Ty(item.ty)).collect();
-        let ty = self.cx.tuple_ty(&types);
+        let ty = self.types.tuple_ty(&types);
         Expr::new(ExprKind::Construct(items), ty, span)
     }
 }

@@ -5,6 +5,7 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::Callee;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::Facts;
 use crate::hir::{Const, Expr, ExprKind, GlobalId, GlobalKind, TyKind, ValKind};
 use crate::names::lookup::Found;
 use crate::tables::{Item, Progress};
@@ -45,7 +46,7 @@ impl BodyCx<'_> {
             }
             None => match self.cx.shaped_type(scope, name) {
                 Some(ty) => Entity::Type(ty),
-                None if let Some(value) = self.constant_aggregate(name) => {
+                None if let Some(value) = self.cx.facts().constant_aggregate(name) => {
                     Entity::Value(Expr { span, ..value })
                 }
                 None => {
@@ -54,11 +55,6 @@ impl BodyCx<'_> {
                 }
             },
         }
-    }
-
-    /// A `const` array or structure of the body around a constant, of which the constant may use parts.
-    fn constant_aggregate(&self, name: Symbol) -> Option<Expr> {
-        self.cx.tables.around.aggregate(name).cloned()
     }
 
     fn unknown_name(&mut self, name: Symbol, span: Span) {
@@ -71,7 +67,7 @@ impl BodyCx<'_> {
             return;
         }
         if crate::names::unavailable::is_missing(name.as_str()) {
-            self.cx.unsupported(span, &format!("`{name}`"));
+            self.cx.rules().unsupported(span, &format!("`{name}`"));
             return;
         }
         let scope = self.scope;
@@ -86,11 +82,17 @@ impl BodyCx<'_> {
             let help = "the fields of a `cbuffer` are names of their own; a `ConstantBuffer<T>` has members";
             return self.report(diagnostic.help(help));
         }
+        let has_case = |data: &&crate::hir::Enum| data.cases.iter().any(|(case, _)| *case == name);
+        let of_enum = self.cx.program.enums.values().find(has_case).map(|data| data.name);
+        if let Some(of) = of_enum {
+            let help = format!("write `{of}.{name}`");
+            return self.report(diagnostic.help(help));
+        }
         if !self.cx.suggests() {
             return self.report(diagnostic);
         }
         let mut names: Vec<Symbol> = self.vars.iter().flat_map(|block| block.keys().copied()).collect();
-        names.extend(self.cx.visible_names(self.scope, false));
+        names.extend(self.cx.facts().visible_names(self.scope, false));
         if let Some(this) = self.this {
             names.extend(self.cx.member_names(self.locals[this].ty));
         }
@@ -150,7 +152,7 @@ impl BodyCx<'_> {
                 }
                 _ => {
                     let ty = self.ty(TyKind::Param(param));
-                    Entity::Type(self.cx.known_equal(ty).unwrap_or(ty))
+                    Entity::Type(self.cx.packs().known_equal(ty).unwrap_or(ty))
                 }
             },
             Item::Const(val, ty) => self.value(ExprKind::Val(val), ty, span),
@@ -231,13 +233,20 @@ impl BodyCx<'_> {
                 let scope = self.scope;
                 Entity::Type(self.cx.apply(&found, args, span, scope))
             }
-            Entity::Value(value) if self.cx.is_error(value.ty) => Entity::Value(value),
-            Entity::Type(ty) if self.cx.is_error(ty) => Entity::Type(ty),
+            Entity::Value(value) if self.cx.program.types.is_error(value.ty) => Entity::Value(value),
+            Entity::Type(ty) if self.cx.program.types.is_error(ty) => Entity::Type(ty),
             Entity::Value(_) | Entity::Type(_) | Entity::Namespace(_) => {
                 let message = format!("`{}` takes no generic arguments", crate::types::show::syntax(base));
                 self.report(Diagnostic::new(codes::GENERIC_ARGS, span, message));
                 Entity::Value(self.error(span))
             }
         }
+    }
+}
+
+impl Facts<'_> {
+    /// A `const` array or structure of the body around a constant, of which the constant may use parts.
+    fn constant_aggregate(self, name: Symbol) -> Option<Expr> {
+        self.tables.around.aggregate(name).cloned()
     }
 }

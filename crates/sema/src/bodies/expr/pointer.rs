@@ -7,7 +7,7 @@
 use crate::Checked;
 use crate::bodies::body::BodyCx;
 use crate::codes;
-use crate::hir::{Arg, Expr, ExprKind, GlobalKind, Ty, TyKind};
+use crate::hir::{Arg, Expr, ExprKind, GlobalKind, Program, Ty, TyKind};
 use crate::tables::Item;
 use cotangent_base::{Diagnostic, Span};
 use cotangent_syntax::ast;
@@ -20,19 +20,21 @@ impl Checked {
                 let (id, args) = (*id, self.program.types.args(&[Arg::Ty(to)]));
                 self.struct_ty(id, args)
             }
-            _ => self.error_ty(),
+            _ => self.program.types.error(),
         }
     }
+}
 
+impl Program {
     /// What a pointer leads to.
     pub(crate) fn pointee(&self, ty: Ty) -> Option<Ty> {
-        let TyKind::Struct(id, args) = self.program.types.kind(ty) else {
+        let TyKind::Struct(id, args) = self.types.kind(ty) else {
             return None;
         };
-        if self.program.structs[id].magic != Some("ptr".into()) {
+        if self.structs[id].magic != Some("ptr".into()) {
             return None;
         }
-        self.program.types.list(args).first()?.ty()
+        self.types.list(args).first()?.ty()
     }
 }
 
@@ -40,11 +42,11 @@ impl BodyCx<'_> {
     /// `*pointer`.
     pub(super) fn deref(&mut self, pointer: &ast::Expr, span: Span) -> Expr {
         let pointer = self.expr(pointer);
-        if self.cx.is_error(pointer.ty) {
+        if self.cx.program.types.is_error(pointer.ty) {
             return self.error(span);
         }
-        match self.cx.pointee(pointer.ty) {
-            Some(to) => Expr { span, ..self.cx.block_value(pointer, to) },
+        match self.cx.program.pointee(pointer.ty) {
+            Some(to) => Expr { span, ..self.cx.program.block_value(pointer, to) },
             None => {
                 let message = format!("`{}` is not a pointer", self.show(pointer.ty));
                 let error = Diagnostic::new(codes::MISMATCH, span, message);
@@ -67,7 +69,7 @@ impl BodyCx<'_> {
 
     /// `&place` and `__getAddress(place)`.
     pub(super) fn address_of_place(&mut self, place: Expr, span: Span) -> Expr {
-        if self.cx.is_error(place.ty) {
+        if self.cx.program.types.is_error(place.ty) {
             return self.error(span);
         }
         if let Some(why) = self.not_in_memory(&place) {

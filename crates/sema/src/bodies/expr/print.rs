@@ -6,28 +6,33 @@
 use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee};
 use crate::codes;
+use crate::facts::Facts;
 use crate::hir::{Expr, ExprKind, TyKind};
 use crate::tables::Item;
 use cotangent_base::printf::{self, Conversion, Piece, Shown, Takes};
 use cotangent_base::{Diagnostic, Span, Symbol};
 use cotangent_syntax::ast;
 
-impl BodyCx<'_> {
+impl Facts<'_> {
     /// Whether a name stands for the library's `printf`.
-    pub(super) fn is_printf(&self, callee: &Callee) -> bool {
-        let Some(Item::Func(printf)) = self.cx.tables.lang.get(&"printf".into()) else {
+    pub(super) fn is_printf(self, callee: &Callee) -> bool {
+        let Some(Item::Func(printf)) = self.tables.lang.get(&"printf".into()) else {
             return false;
         };
         matches!(callee.candidates[..], [only] if only.func == *printf)
     }
+}
 
+impl BodyCx<'_> {
     /// `printf(args)`.
     pub(super) fn printf(&mut self, args: &[ast::Expr], span: Span) -> Expr {
         let given = self.arguments(args);
         let mut values = Vec::new();
         for arg in given {
             match arg {
-                Argument::Value(value) if self.cx.is_error(value.ty) => return self.error(span),
+                Argument::Value(value) if self.cx.program.types.is_error(value.ty) => {
+                    return self.error(span);
+                }
                 Argument::Value(value) => values.push(value),
                 Argument::List(_, span) => {
                     return self.bad_format(span, "an initializer list cannot be printed");
@@ -51,7 +56,7 @@ impl BodyCx<'_> {
         };
         let mut values = values;
         let values = values.split_off(1);
-        if values.iter().any(|value| self.cx.is_pack(value.ty)) {
+        if values.iter().any(|value| self.cx.program.is_pack(value.ty)) {
             return self.print_pack(format, &pieces, values, span);
         }
         let wanted = pieces.iter().filter(|p| matches!(p, Piece::Value(_))).count();

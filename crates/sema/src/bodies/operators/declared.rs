@@ -6,7 +6,8 @@ use crate::bodies::body::BodyCx;
 use crate::bodies::overload::{Argument, Callee, Choice};
 use crate::codes;
 use crate::declarations::attrs;
-use crate::hir::{Expr, ExprKind, FuncId, FuncKind, InterfaceRef, Ty, TyKind, UnaryOp};
+use crate::facts::Facts;
+use crate::hir::{Expr, ExprKind, FuncId, FuncKind, InterfaceRef, Program, Ty, TyKind, UnaryOp};
 use crate::names::lookup::Found;
 use crate::tables::{FuncSource, Item};
 use crate::types::show::binary_text;
@@ -58,14 +59,14 @@ impl BodyCx<'_> {
     /// `[__lang("..")]`.
     fn interface_method(&mut self, this: Expr, lang: &str, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let Item::Func(promised) = *self.cx.tables.lang.get(&Symbol::new(lang))? else { return None };
-        let name = self.lang_method(lang)?;
+        let name = self.cx.facts().lang_method(lang)?;
         let mut found: Vec<Found> = match self.kind(this.ty) {
             TyKind::Param(_) | TyKind::Each(_) | TyKind::Part(..) | TyKind::Assoc(..) => {
                 self.cx.members(this.ty, name)
             }
             TyKind::Struct(..) | TyKind::Tuple(_) if self.keeps(this.ty, promised) => {
                 let found = self.cx.members(this.ty, name);
-                let wanted = self.promised_result(promised, this.ty);
+                let wanted = self.cx.program.promised_result(promised, this.ty);
                 let call = self.chosen_method(name, &found, this, args, span)?;
                 // The declaration warned of what the conversion may lose.
                 return Some(match self.cx.cost(&call, wanted) {
@@ -75,14 +76,8 @@ impl BodyCx<'_> {
             }
             _ => return None,
         };
-        found.retain(|f| self.is_library_func(f.item));
+        found.retain(|f| self.cx.facts().is_library_func(f.item));
         self.chosen_method(name, &found, this, args, span)
-    }
-
-    /// The result that a library interface promises of an operator on `this`: a method may meet it by a conversion.
-    fn promised_result(&self, promised: FuncId, this: Ty) -> Ty {
-        let result = self.cx.program.funcs[promised].result;
-        if let TyKind::Scalar(_) = self.kind(result) { result } else { this }
     }
 
     /// Whether a type conforms to the library interface that promises the method of that `[__lang("..")]`.
@@ -115,22 +110,6 @@ impl BodyCx<'_> {
         match self.choose(&callee, &args) {
             Choice::One(fit) => Some(self.emit_call(&callee, *fit, args, span)),
             Choice::None(_) | Choice::Many(_) => None,
-        }
-    }
-
-    /// What the library calls the method that it marks with a name of the language.
-    fn lang_method(&self, lang: &str) -> Option<Symbol> {
-        let Item::Func(func) = *self.cx.tables.lang.get(&Symbol::new(lang))? else { return None };
-        match &self.cx.tables.funcs[func].source {
-            FuncSource::Func(decl) => Some(decl.name.name),
-            FuncSource::Accessor(..) => None,
-        }
-    }
-
-    fn is_library_func(&self, item: Item) -> bool {
-        match item {
-            Item::Func(id) => self.cx.tables.scopes[self.cx.tables.funcs[id].scope].is_library(),
-            _ => false,
         }
     }
 
@@ -178,6 +157,32 @@ impl BodyCx<'_> {
             return result;
         }
         self.no_operator(text, &[&operand], span, None)
+    }
+}
+
+impl Program {
+    /// The result that a library interface promises of an operator on `this`: a method may meet it by a conversion.
+    fn promised_result(&self, promised: FuncId, this: Ty) -> Ty {
+        let result = self.funcs[promised].result;
+        if let TyKind::Scalar(_) = self.types.kind(result) { result } else { this }
+    }
+}
+
+impl Facts<'_> {
+    /// What the library calls the method that it marks with a name of the language.
+    fn lang_method(self, lang: &str) -> Option<Symbol> {
+        let Item::Func(func) = *self.tables.lang.get(&Symbol::new(lang))? else { return None };
+        match &self.tables.funcs[func].source {
+            FuncSource::Func(decl) => Some(decl.name.name),
+            FuncSource::Accessor(..) => None,
+        }
+    }
+
+    fn is_library_func(self, item: Item) -> bool {
+        match item {
+            Item::Func(id) => self.tables.scopes[self.tables.funcs[id].scope].is_library(),
+            _ => false,
+        }
     }
 }
 

@@ -14,11 +14,11 @@ impl BodyCx<'_> {
     pub(super) fn local_decl(&mut self, decl: &ast::Decl, out: &mut Block) {
         match &decl.kind {
             ast::DeclKind::Var(var) => self.local_var(var, decl, out),
-            ast::DeclKind::Alias(alias) if alias.ty.is_none() => self.cx.open_inside(alias.name),
+            ast::DeclKind::Alias(alias) if alias.ty.is_none() => self.cx.rules().open_inside(alias.name),
             ast::DeclKind::Struct(_) | ast::DeclKind::Alias(_) | ast::DeclKind::Enum(_) => {
                 self.open_scope();
                 let known = self.cx.tables.structs.len();
-                self.cx.collect_local(decl.clone(), self.scope);
+                self.cx.collector().collect_local(decl.clone(), self.scope);
                 let new = self.cx.tables.structs.keys().skip(known).collect();
                 self.cx.resolve_structs(new);
             }
@@ -28,7 +28,7 @@ impl BodyCx<'_> {
                 if self.scope == self.block_scope || !alone {
                     self.open_scope();
                 }
-                self.cx.collect_local(decl.clone(), self.scope);
+                self.cx.collector().collect_local(decl.clone(), self.scope);
             }
             ast::DeclKind::Error => {}
             ast::DeclKind::Func(func) => {
@@ -55,12 +55,12 @@ impl BodyCx<'_> {
     pub(crate) fn open_scope(&mut self) {
         let around = &self.cx.tables.scopes[self.scope];
         let (path, library, generics) = (around.path().clone(), around.is_library(), around.generics());
-        self.scope = self.cx.new_scope(Some(self.scope), Owner::Module, generics, &path, library);
+        self.scope = self.cx.collector().new_scope(Some(self.scope), Owner::Module, generics, &path, library);
     }
 
     fn local_var(&mut self, var: &ast::VarDecl, decl: &ast::Decl, out: &mut Block) {
-        self.cx.no_bit_field(var);
-        self.cx.check_idle_words_of_local(var, decl);
+        self.cx.rules().no_bit_field(var);
+        self.cx.rules().check_idle_words_of_local(var, decl);
         let has = |kind| decl.modifiers.iter().any(|m| m.kind == kind);
         if has(ModifierKind::Static) {
             let kind = if has(ModifierKind::GroupShared) {
@@ -72,40 +72,15 @@ impl BodyCx<'_> {
             };
             return self.static_var(var, kind, decl.span, out);
         }
-        if let Some(shared) = decl.modifiers.iter().find(|m| m.kind == ModifierKind::GroupShared) {
-            let message = format!("the local variable `{}` cannot be `groupshared`", var.name.name);
-            let help = "declare it outside the function, or `static groupshared`";
-            self.report(Diagnostic::new(codes::MISPLACED, shared.span, message).help(help));
-        }
-        if has(ModifierKind::NoDiff) || var.ty.as_ref().is_some_and(is_no_diff) {
-            let message = format!("`no_diff` has no effect on the variable `{}`", var.name.name);
-            let warning = Diagnostic::new(codes::NO_DIFF_VARIABLE, var.name.span, message);
-            self.report(warning.help("write `detach(..)` around the value to drop its derivative"));
-        }
+        self.check_words_of_local(var, decl);
         let scope = self.scope;
         let declared = var.ty.as_ref().map(|ty| self.knowing_locals(|cx| cx.resolve_ty(ty, scope)));
-        let value = match (&var.init, declared) {
-            (Some(init), Some(ty)) => Some(self.expr_as(init, ty)),
-            (Some(init), None) => {
-                let value = self.expr(init);
-                Some(self.typed(value))
-            }
-            (None, Some(ty)) if matches!(self.kind(ty), TyKind::UnsizedArray(_)) => {
-                self.cx.no_length(var.name);
-                Some(self.error(var.name.span))
-            }
-            (None, Some(ty)) => self.default_of(ty, var.name.span),
-            (None, None) => {
-                let message = format!("`{}` has neither a type nor a value", var.name.name);
-                self.report(Diagnostic::new(codes::NOT_A_TYPE, var.name.span, message));
-                None
-            }
-        };
+        let value = self.initial_value(var, declared);
         let ty = match (declared, &value) {
             (Some(ty), Some(value)) if matches!(self.kind(ty), TyKind::UnsizedArray(_)) => value.ty,
             (Some(ty), _) => ty,
             (None, Some(value)) => value.ty,
-            (None, None) => self.cx.error_ty(),
+            (None, None) => self.cx.program.types.error(),
         };
         if let (TyKind::Void, None, Some(value)) = (self.kind(ty), declared, &value) {
             // `let r = f();` of a function without a result is the call alone.
@@ -127,6 +102,43 @@ impl BodyCx<'_> {
             self.note_constant(var.name.name, local, value);
         }
         out.push(Stmt { kind: StmtKind::Let(local, value), span: decl.span });
+    }
+
+    /// Reports `groupshared` and `no_diff` on a variable that is not static.
+    fn check_words_of_local(&mut self, var: &ast::VarDecl, decl: &ast::Decl) {
+        if let Some(shared) = decl.modifiers.iter().find(|m| m.kind == ModifierKind::GroupShared) {
+            let message = format!("the local variable `{}` cannot be `groupshared`", var.name.name);
+            let help = "declare it outside the function, or `static groupshared`";
+            self.report(Diagnostic::new(codes::MISPLACED, shared.span, message).help(help));
+        }
+        if decl.modifiers.iter().any(|m| m.kind == ModifierKind::NoDiff)
+            || var.ty.as_ref().is_some_and(is_no_diff)
+        {
+            let message = format!("`no_diff` has no effect on the variable `{}`", var.name.name);
+            let warning = Diagnostic::new(codes::NO_DIFF_VARIABLE, var.name.span, message);
+            self.report(warning.help("write `detach(..)` around the value to drop its derivative"));
+        }
+    }
+
+    /// The value that a variable begins with: of the declared type, if there is one.
+    fn initial_value(&mut self, var: &ast::VarDecl, declared: Option<Ty>) -> Option<Expr> {
+        match (&var.init, declared) {
+            (Some(init), Some(ty)) => Some(self.expr_as(init, ty)),
+            (Some(init), None) => {
+                let value = self.expr(init);
+                Some(self.typed(value))
+            }
+            (None, Some(ty)) if matches!(self.kind(ty), TyKind::UnsizedArray(_)) => {
+                self.cx.rules().no_length(var.name);
+                Some(self.error(var.name.span))
+            }
+            (None, Some(ty)) => self.default_of(ty, var.name.span),
+            (None, None) => {
+                let message = format!("`{}` has neither a type nor a value", var.name.name);
+                self.report(Diagnostic::new(codes::NOT_A_TYPE, var.name.span, message));
+                None
+            }
+        }
     }
 
     /// A value that says what its type is, which `none` does not.
@@ -173,7 +185,7 @@ impl BodyCx<'_> {
             return self.static_at_run_time(var, init, span, out);
         }
         self.open_scope();
-        let global = self.cx.local_static(var.clone(), kind, self.scope);
+        let global = self.cx.collector().local_static(var.clone(), kind, self.scope);
         self.cx.ensure_global(global);
         self.cx.check_initializer(global);
     }
@@ -182,19 +194,19 @@ impl BodyCx<'_> {
     fn needs_locals(&mut self, init: &ast::Expr) -> bool {
         let scope = self.scope;
         let outside = self.quietly(|cx| BodyCx::new(cx.cx, scope).expr(init)).0;
-        self.cx.is_error(outside.ty) && self.quietly(|cx| cx.expr(init)).1
+        self.cx.program.types.is_error(outside.ty) && self.quietly(|cx| cx.expr(init)).1
     }
 
     /// `static T x = value;` whose value depends on variables: the first time that control is here sets it.
     fn static_at_run_time(&mut self, var: &ast::VarDecl, init: &ast::Expr, span: Span, out: &mut Block) {
         self.open_scope();
         let plain = ast::VarDecl { init: None, ..var.clone() };
-        let variable = self.cx.local_static(plain, GlobalKind::Static, self.scope);
+        let variable = self.cx.collector().local_static(plain, GlobalKind::Static, self.scope);
         let name = ast::Ident { name: Symbol::new(&format!("({} is set)", var.name.name)), ..var.name };
         let truth = ast::Expr { kind: ast::ExprKind::Name("bool".into()), span };
         let no = ast::Expr { kind: ast::ExprKind::Bool(false), span };
         let flag = ast::VarDecl { name, ty: Some(truth), init: Some(no), ..var.clone() };
-        let flag = self.cx.local_static(flag, GlobalKind::Static, self.scope);
+        let flag = self.cx.collector().local_static(flag, GlobalKind::Static, self.scope);
         for global in [variable, flag] {
             self.cx.ensure_global(global);
             self.cx.check_initializer(global);
@@ -216,7 +228,7 @@ impl BodyCx<'_> {
     /// What a variable declared without an initializer holds: nothing, unless its type has a constructor without
     /// parameters, which runs. An optional one is empty.
     fn default_of(&mut self, ty: Ty, span: Span) -> Option<Expr> {
-        if self.cx.optional_content(ty).is_some() {
+        if self.cx.facts().optional_content(ty).is_some() {
             return Some(self.zero(ty, span));
         }
         let is_user = matches!(

@@ -4,9 +4,11 @@
 //! export. Generic arguments of functions and types of shader parameters are applied where those are resolved.
 
 use super::{Linked, is_func};
+use crate::collect::Collector;
+use crate::facts::Rules;
 use crate::generics::arguments::Share;
 use crate::hir::{
-    Arg, Args, Bound, FuncId, FuncKind, GenericParamId, GlobalId, GlobalKind, InterfaceRef, Ty, TyKind,
+    Arg, Args, Bound, FuncId, FuncKind, GenericParamId, GlobalId, GlobalKind, InterfaceRef, Ty, TyKind, Types,
 };
 use crate::tables::{AliasInfo, Item, Owner, Progress, ScopeId};
 use crate::{Checked, codes};
@@ -19,7 +21,7 @@ fn conformance_name(ty: Symbol, interface: Symbol) -> Symbol {
     Symbol::new(&format!("{ty}:{interface}"))
 }
 
-impl Checked {
+impl Collector<'_> {
     /// A scope from which all modules can be seen, in the first one's module.
     pub(super) fn command_line_scope(&mut self) {
         let core = self.tables.lang.scope();
@@ -40,16 +42,19 @@ impl Checked {
         let Some(scope) = self.tables.links.scope else { return said };
         for (name, expr) in std::mem::take(&mut self.tables.links.given.globals) {
             let externs = self.tables.links.externs.iter();
-            let wanted = externs.clone().find(|e| !is_func(e) && self.path_of(e) == name).cloned();
-            if wanted.is_none() && self.give_constant(name, &expr) {
+            let wanted =
+                externs.clone().find(|e| !is_func(e) && self.tables.scopes.path_of(e) == name).cloned();
+            if wanted.is_none() && (self.give_constant(name, &expr) || self.give_length(name, &expr)) {
                 continue;
             }
             let Some(wanted) = wanted else {
                 let externs = self.tables.links.externs.iter();
-                let known =
-                    externs.filter(|e| !is_func(e)).map(|e| format!("`{}`", self.path_of(e))).collect();
+                let known = externs
+                    .filter(|e| !is_func(e))
+                    .map(|e| format!("`{}`", self.tables.scopes.path_of(e)))
+                    .collect();
                 let message = format!("the program has no `extern` type or constant `{name}`");
-                self.nothing_to_give(expr.span, message, known);
+                self.rules().nothing_to_give(expr.span, message, known);
                 continue;
             };
             let ident = ast::Ident { name: wanted.name.name, span: expr.span };
@@ -74,6 +79,26 @@ impl Checked {
             self.tables.globals.set_decl(id, decl);
         }
         !named.is_empty()
+    }
+
+    /// Gives a length to a shader parameter that is an array without one; says whether there is such a parameter.
+    fn give_length(&mut self, name: Symbol, length: &ast::Expr) -> bool {
+        let named: Vec<GlobalId> =
+            self.program.globals.iter().filter(|(_, g)| g.name == name).map(|(id, _)| id).collect();
+        let mut given = false;
+        for id in named {
+            let mut decl = ast::VarDecl::clone(&self.tables.globals[id].decl);
+            if self.program.globals[id].kind == GlobalKind::Param
+                && let Some(ty) = &mut decl.ty
+                && let ast::ExprKind::Index(_, sizes) = &mut ty.kind
+                && sizes.is_empty()
+            {
+                sizes.push(length.clone());
+                self.tables.globals.set_decl(id, decl);
+                given = true;
+            }
+        }
+        given
     }
 
     fn given_alias(&mut self, name: ast::Ident, ty: ast::Expr, scope: ScopeId) -> crate::tables::AliasId {
@@ -106,42 +131,37 @@ impl Checked {
         };
         self.push_global(Arc::new(decl), GlobalKind::Const, None, place)
     }
+}
 
+impl Checked {
     /// The type of a shader parameter, where the command line says more than the program.
     pub(crate) fn given_type(&mut self, id: GlobalId, ty: Ty) -> Ty {
         let crate::hir::Global { name, kind, .. } = self.program.globals[id];
         let given = self.tables.links.given.types.iter().find(|(n, _)| *n == name);
         let (Some((_, expr)), GlobalKind::Param) = (given.cloned(), kind) else { return ty };
-        if let Some(interface) = self.interface_of(ty) {
+        if let Some(interface) = self.program.types.interface_of(ty) {
             return self.given_member(&expr, interface);
         }
         // A block of an interface is a block of the type.
         if let TyKind::Struct(block, args) = self.program.types.kind(ty)
             && let [Arg::Ty(inner)] = self.program.types.list(args)[..]
             && self.program.structs[block].magic.is_some()
-            && let Some(interface) = self.interface_of(inner)
+            && let Some(interface) = self.program.types.interface_of(inner)
         {
             let given = self.given_member(&expr, interface);
             let args = self.program.types.args(&[Arg::Ty(given)]);
             return self.struct_ty(block, args);
         }
-        let message = format!("`{name}` has type `{}`, which is not an interface", self.show_ty(ty));
-        self.nothing_to_give(expr.span, message, vec![]);
+        let message = format!("`{name}` has type `{}`, which is not an interface", self.show(ty));
+        self.rules().nothing_to_give(expr.span, message, vec![]);
         ty
-    }
-
-    fn interface_of(&self, ty: Ty) -> Option<InterfaceRef> {
-        match self.program.types.kind(ty) {
-            TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
-            _ => None,
-        }
     }
 
     /// A type of the command line in place of an interface.
     fn given_member(&mut self, expr: &ast::Expr, interface: InterfaceRef) -> Ty {
-        let Some(scope) = self.tables.links.scope else { return self.error_ty() };
+        let Some(scope) = self.tables.links.scope else { return self.program.types.error() };
         let ty = self.resolve_ty(expr, scope);
-        if self.must_conform(ty, interface, expr.span, None) { ty } else { self.error_ty() }
+        if self.must_conform(ty, interface, expr.span, None) { ty } else { self.program.types.error() }
     }
 
     /// Whether the command line numbers a type with generic arguments, so written, for an interface.
@@ -159,7 +179,8 @@ impl Checked {
         let interface = self.resolve_interface(&interface, scope)?;
         let ty = self.resolve_ty(&ty, scope);
         self.settle();
-        let conforms = !self.is_error(ty) && self.must_conform(ty, interface, Span::none(), None);
+        let conforms =
+            !self.program.types.is_error(ty) && self.must_conform(ty, interface, Span::none(), None);
         conforms.then(|| (ty, self.program.types.ty(TyKind::Interface(interface.interface, interface.args))))
     }
 
@@ -232,7 +253,18 @@ impl Checked {
             None => self.program.types.ty(TyKind::Interface(interface.interface, interface.args)),
         }))
     }
+}
 
+impl Types {
+    fn interface_of(&self, ty: Ty) -> Option<InterfaceRef> {
+        match self.kind(ty) {
+            TyKind::Interface(interface, args) => Some(InterfaceRef { interface, args }),
+            _ => None,
+        }
+    }
+}
+
+impl Rules<'_> {
     /// Names on the command line that the program does not have.
     pub(super) fn check_given_names(&mut self) {
         let funcs: Vec<FuncId> = self.tables.funcs.user().to_vec();
@@ -268,7 +300,7 @@ impl Checked {
         let diagnostic = Diagnostic::new(codes::NOT_GENERIC, span, message);
         self.diagnostics.push(match &known[..] {
             [] => diagnostic,
-            known => diagnostic.help(format!("one of {}", known.join(", "))),
+            known => diagnostic.help(format!("the program has {}", known.join(", "))),
         });
     }
 }

@@ -6,7 +6,9 @@
 use crate::Checked;
 use crate::codes;
 use crate::declarations::attrs;
+use crate::facts::{Facts, Rules};
 use crate::hir::{Conformance, ConformanceId, InterfaceId, InterfaceRef, StructId, Ty, TyKind, ValKind};
+use crate::names::Names;
 use crate::tables::{ExtId, GenericsId, Head, Owner};
 use cotangent_base::{Diagnostic, Entity, Span};
 use cotangent_syntax::ast;
@@ -36,7 +38,7 @@ impl Checked {
                     );
                     None
                 }
-                _ => self.head_of(target),
+                _ => self.names().head_of(target),
             };
             if let Some(head) = head {
                 self.tables.index.add_extension(head, ext);
@@ -62,14 +64,6 @@ impl Checked {
         self.tables.exts[ext].target
     }
 
-    /// What stands at the front of a known type.
-    pub(crate) fn head_of(&mut self, ty: Ty) -> Option<Head> {
-        match self.program.types.kind(ty) {
-            TyKind::Enum(id) => Some(Head::Enum(id)),
-            _ => self.struct_of(ty).map(|(id, _)| Head::Struct(id)),
-        }
-    }
-
     /// Resolves what follows the colon of a structure.
     pub(crate) fn ensure_bases(&mut self, id: StructId) {
         if !self.tables.structs.begin_bases(id) {
@@ -77,7 +71,7 @@ impl Checked {
         }
         let info = &self.tables.structs[id];
         let (decl, scope, generics) = (info.decl.clone(), info.scope, info.generics);
-        let args = self.identity(generics);
+        let args = self.names().identity(generics);
         let this = self.struct_ty(id, args);
         let saved = self.enter(generics);
         for base in &decl.bases {
@@ -92,31 +86,16 @@ impl Checked {
                     self.diagnostics.push(Diagnostic::new(codes::CYCLE, base.span, message));
                 }
                 TyKind::Struct(of, _) => {
-                    self.check_no_class(id, of, base);
-                    self.check_inherits(scope, base, ty);
+                    self.rules().check_no_class(id, of, base);
+                    self.rules().check_inherits(scope, base, ty);
                     self.tables.structs.set_base(id, ty);
                 }
                 TyKind::Error => {}
-                _ => self.bad_base(ty, base),
+                _ => self.rules().bad_base(ty, base),
             }
         }
         self.leave(saved);
         self.tables.structs.end_bases(id);
-    }
-
-    /// Only structures inherit from one another.
-    fn check_no_class(&mut self, id: StructId, of: StructId, base: &ast::Expr) {
-        let (own, other) = (&self.tables.structs[id].decl, &self.tables.structs[of].decl);
-        let (name, parent) = (own.name.name, other.name.name);
-        let message = match (own.is_class, other.is_class) {
-            (false, false) => return,
-            (true, _) => format!("the class `{name}` can inherit from interfaces only, not from `{parent}`"),
-            (false, true) => format!("`{name}` cannot inherit from the class `{parent}`"),
-        };
-        self.diagnostics.push(
-            Diagnostic::new(codes::NOT_AN_INTERFACE, base.span, message)
-                .help("declare both as `struct`, or make one a field of the other"),
-        );
     }
 
     /// Whether a structure is another one or inherits from it.
@@ -134,11 +113,6 @@ impl Checked {
                 _ => return false,
             }
         }
-    }
-
-    fn bad_base(&mut self, ty: Ty, base: &ast::Expr) {
-        let message = format!("`{}` is neither an interface nor a structure", self.show_ty(ty));
-        self.diagnostics.push(Diagnostic::new(codes::NOT_AN_INTERFACE, base.span, message));
     }
 
     /// Resolves the conformances that structures and extensions state for types of a head.
@@ -185,7 +159,7 @@ impl Checked {
     ) {
         let head = match self.program.types.kind(ty) {
             TyKind::Param(_) => Head::Any,
-            _ => match self.head_of(ty) {
+            _ => match self.names().head_of(ty) {
                 Some(head) => head,
                 None => return,
             },
@@ -219,8 +193,8 @@ impl Checked {
         while next < interfaces.len() {
             let interface = interfaces[next];
             self.ensure_interface_bases(interface.interface);
-            let args = self.interface_args(ty, interface);
-            let params = self.interface_params(interface.interface);
+            let args = self.program.interface_args(ty, interface);
+            let params = self.facts().interface_params(interface.interface);
             for base in self.program.interfaces[interface.interface].bases.clone() {
                 let base = self.replace_interface(base, &params, args);
                 if !interfaces.contains(&base) {
@@ -230,11 +204,6 @@ impl Checked {
             next += 1;
         }
         interfaces
-    }
-
-    /// An interface's parameters: `This`, then its own.
-    pub(crate) fn interface_params(&self, id: InterfaceId) -> std::sync::Arc<[crate::hir::GenericParamId]> {
-        self.tables.generics[self.tables.interfaces[id].generics].params.clone()
     }
 
     fn ensure_interface_bases(&mut self, id: InterfaceId) {
@@ -281,5 +250,44 @@ impl Checked {
             next += 1;
         }
         all.contains(&ancestor)
+    }
+}
+
+impl Names<'_> {
+    /// What stands at the front of a known type.
+    pub(crate) fn head_of(&mut self, ty: Ty) -> Option<Head> {
+        match self.program.types.kind(ty) {
+            TyKind::Enum(id) => Some(Head::Enum(id)),
+            _ => self.struct_of(ty).map(|(id, _)| Head::Struct(id)),
+        }
+    }
+}
+
+impl Rules<'_> {
+    /// Only structures inherit from one another.
+    fn check_no_class(&mut self, id: StructId, of: StructId, base: &ast::Expr) {
+        let (own, other) = (&self.tables.structs[id].decl, &self.tables.structs[of].decl);
+        let (name, parent) = (own.name.name, other.name.name);
+        let message = match (own.is_class, other.is_class) {
+            (false, false) => return,
+            (true, _) => format!("the class `{name}` can inherit from interfaces only, not from `{parent}`"),
+            (false, true) => format!("`{name}` cannot inherit from the class `{parent}`"),
+        };
+        self.diagnostics.push(
+            Diagnostic::new(codes::NOT_AN_INTERFACE, base.span, message)
+                .help("declare both as `struct`, or make one a field of the other"),
+        );
+    }
+
+    fn bad_base(&mut self, ty: Ty, base: &ast::Expr) {
+        let message = format!("`{}` is neither an interface nor a structure", self.show(ty));
+        self.diagnostics.push(Diagnostic::new(codes::NOT_AN_INTERFACE, base.span, message));
+    }
+}
+
+impl Facts<'_> {
+    /// An interface's parameters: `This`, then its own.
+    pub(crate) fn interface_params(self, id: InterfaceId) -> std::sync::Arc<[crate::hir::GenericParamId]> {
+        self.tables.generics[self.tables.interfaces[id].generics].params.clone()
     }
 }

@@ -8,7 +8,7 @@
 use super::Flow;
 use crate::Checked;
 use crate::derive::Signature;
-use crate::hir::{FuncId, Inline};
+use crate::hir::{FuncId, Inline, Program};
 use cotangent_base::Map;
 
 /// More calls than this inside one another are not followed.
@@ -81,17 +81,19 @@ impl Givers {
     }
 }
 
-impl Checked {
+impl Program {
     /// Whether a function has a custom derivative.
     pub(super) fn is_by_hand(&self, func: FuncId) -> bool {
-        let diff = &self.program.funcs[func].diff;
+        let diff = &self.funcs[func].diff;
         !diff.constant && (diff.forward.is_some() || diff.backward.is_some() || diff.apply.is_some())
     }
+}
 
+impl Checked {
     /// Which outputs of a function carry a derivative even if no argument does.
     pub(super) fn given_by(&mut self, func: FuncId) -> Given {
         let all = Given { result: !self.program.funcs[func].no_diff_result, written: true };
-        if self.is_by_hand(func) {
+        if self.program.is_by_hand(func) {
             return all;
         }
         let info = &self.program.funcs[func];

@@ -191,8 +191,8 @@ impl Flow<'_> {
         if let Some(known) = self.differentiable.get(&ty) {
             return *known;
         }
-        let types = match self.checked.is_pack(ty) {
-            true => self.checked.members_to_satisfy(ty),
+        let types = match self.checked.program.is_pack(ty) {
+            true => self.checked.packs().members_to_satisfy(ty),
             false => vec![ty],
         };
         let answer = types.iter().any(|ty| self.checked.differential_of(*ty).is_some());
@@ -239,7 +239,7 @@ impl Flow<'_> {
     /// a differentiable function without differentiable outputs, which may call one that does.
     fn takes(&mut self, call: &Call) -> bool {
         let func = call.callee.func;
-        if !call.diff.is_empty() || self.checked.is_by_hand(func) {
+        if !call.diff.is_empty() || self.checked.program.is_by_hand(func) {
             return call.diff.is_empty();
         }
         let scope = self.checked.tables.funcs[func].scope;

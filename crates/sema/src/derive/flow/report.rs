@@ -111,9 +111,9 @@ impl Flow<'_> {
 
     /// The structure that a structure derives from, as it is shown.
     fn base_of(&mut self, ty: Ty) -> Option<String> {
-        let (id, _) = self.checked.struct_of(ty)?;
+        let (id, _) = self.checked.names().struct_of(ty)?;
         let base = self.checked.base_of(ty, id)?;
-        Some(self.checked.show_ty(base))
+        Some(self.checked.show(base))
     }
 
     /// A number is made of an integer that a derivative ended in.
@@ -155,7 +155,7 @@ impl Flow<'_> {
                 Diagnostic::new(codes::LOST_IN_STORE, span, message).help(help)
             }
             Loss::PlainStruct(ty, number) => {
-                let shown = self.checked.show_ty(ty);
+                let shown = self.checked.show(ty);
                 let (part, base) = match field_name(self, ty, number) {
                     fields::BASE => ("its base".to_string(), self.base_of(ty)),
                     field => (format!("its field `{field}`"), self.base_of(ty)),
@@ -163,12 +163,12 @@ impl Flow<'_> {
                 let message =
                     format!("`{shown}` is not differentiable, so {part} drops the derivative of this value");
                 let base = base.map_or(String::new(), |base| format!("{base}, "));
-                let declared = self.checked.show_declared(ty);
+                let declared = self.checked.facts().show_declared(ty);
                 Diagnostic::new(codes::LOST_IN_STRUCT, span, message)
                     .help(format!("declare `struct {declared} : {base}IDifferentiable`, or {detach}"))
             }
             Loss::PlainTuple(ty) => {
-                let shown = self.checked.show_ty(ty);
+                let shown = self.checked.show(ty);
                 let message =
                     format!("`{shown}` is not differentiable and drops the derivative of its members");
                 let help = "a tuple is differentiable if all its members are; use a structure that is `IDifferentiable`";
@@ -191,7 +191,7 @@ impl Flow<'_> {
 
     /// An object that carries a derivative becomes a value of a type that has none.
     fn lost_in_conversion(&mut self, ty: Ty, span: Span) -> Diagnostic {
-        let shown = self.checked.show_ty(ty);
+        let shown = self.checked.show(ty);
         let (declared, word, library) = match self.checked.program.types.kind(ty) {
             TyKind::Interface(id, _) => {
                 let scope = self.checked.tables.interfaces[id].scope;
@@ -211,7 +211,7 @@ impl Flow<'_> {
                 diagnostic,
             ),
             false => (
-                format!("declare `{word} {} : IDifferentiable`", self.checked.show_declared(ty)),
+                format!("declare `{word} {} : IDifferentiable`", self.checked.facts().show_declared(ty)),
                 diagnostic.label(declared, "declared without `IDifferentiable`"),
             ),
         };

@@ -83,6 +83,7 @@ pub(super) fn tell(mut diagnostic: Diagnostic, came: &[Step], goes: &[Step]) -> 
         let words = &step.words;
         let text = match (number, step.next) {
             (_, None) if step.words.starts_with('`') => "which is an output".into(),
+            (0, _) if !words.starts_with('`') => format!("it flows into {words}"),
             (0, _) => format!("the result flows into {words}"),
             (_, _) => format!("and on into {words}"),
         };
@@ -110,8 +111,8 @@ impl Flow<'_> {
         }
     }
 
-    /// A place as it is written, roughly; no words for a variable that is not the user's.
-    pub(super) fn place_words(&self, place: &Expr) -> String {
+    /// An assignable expression, roughly as it is written; nothing for a variable that is not the user's.
+    pub(super) fn shown_place(&self, place: &Expr) -> String {
         match self.path_of(place) {
             Some(path) => format!("`{path}`"),
             None => String::new(),

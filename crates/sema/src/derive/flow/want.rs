@@ -150,7 +150,7 @@ impl Want<'_, '_> {
     fn because_of(&mut self, place: &Expr, wanted: bool, follow: impl FnOnce(&mut Self)) {
         match self.flow.target(place) {
             Target::Whole(local) | Target::Part(local) if wanted && self.flow.trails.is_some() => {
-                let words = self.flow.place_words(place);
+                let words = self.flow.shown_place(place);
                 self.because(Some(Step { at: place.span, words, next: Some(local) }), follow);
             }
             _ => follow(self),

@@ -128,6 +128,6 @@ impl Program {
             signature = self.checked.derived(&signature, *mode);
         }
         self.checked.leave(saved);
-        self.checked.show_signature(&signature)
+        self.checked.facts().show_signature(&signature)
     }
 }

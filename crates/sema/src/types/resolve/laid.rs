@@ -4,7 +4,8 @@
 //! refuses them.
 
 use crate::Checked;
-use crate::hir::{Arg, StructId, Ty, TyKind};
+use crate::facts::Facts;
+use crate::hir::{Arg, Program, StructId, Ty, TyKind};
 use crate::tables::{Item, ScopeId};
 use cotangent_base::Span;
 use cotangent_syntax::ast;
@@ -12,33 +13,10 @@ use cotangent_syntax::ast;
 impl Checked {
     /// `T.Handle`, the handle of a resource.
     pub(crate) fn handle_of(&mut self, ty: Ty) -> Option<Ty> {
-        let is_resource = self.is_handled(ty);
+        let is_resource = self.program.is_handled(ty);
         let Some(Item::Struct(id)) = self.tables.lang.get(&"DescriptorHandle".into()) else { return None };
         let (id, args) = (*id, self.program.types.args(&[Arg::Ty(ty)]));
         is_resource.then(|| self.struct_ty(id, args))
-    }
-
-    /// Whether a type is a resource that has handles.
-    pub(crate) fn is_handled(&self, ty: Ty) -> bool {
-        let TyKind::Struct(id, _) = self.program.types.kind(ty) else { return false };
-        self.program.structs[id].magic.is_some_and(|magic| magic != *"ptr" && magic != *"handle")
-    }
-
-    /// Whether a type is a handle, which is compared as such.
-    pub(crate) fn is_handle(&self, ty: Ty) -> bool {
-        let TyKind::Struct(id, _) = self.program.types.kind(ty) else { return false };
-        self.program.structs[id].magic.is_some_and(|magic| magic == *"handle")
-    }
-
-    /// Whether a structure is a resource whose element type may have a matrix layout modifier.
-    pub(super) fn is_resource(&self, id: StructId) -> bool {
-        let magic = self.program.structs[id].magic;
-        magic.is_some_and(|m| {
-            matches!(
-                m.as_str(),
-                "buffer" | "rwbuffer" | "constantbuffer" | "texturebuffer" | "parameterblock"
-            )
-        })
     }
 
     /// The argument that `column_major float3x3`, the element of a resource, is.
@@ -48,7 +26,7 @@ impl Checked {
         while let TyKind::Array(part, _) = self.program.types.kind(inner) {
             inner = part;
         }
-        if matches!(self.program.types.kind(inner), TyKind::Matrix(..)) && self.differs(row_major) {
+        if matches!(self.program.types.kind(inner), TyKind::Matrix(..)) && self.facts().differs(row_major) {
             return Arg::Laid(elem, row_major);
         }
         self.note_idle_word(row_major, word);
@@ -57,12 +35,39 @@ impl Checked {
 
     /// Notes a word that has no effect, if it asks for one.
     pub(super) fn note_idle_word(&mut self, row_major: bool, word: Span) {
-        if self.differs(row_major) {
+        if self.facts().differs(row_major) {
             self.program.layout_words.push((row_major, word));
         }
     }
+}
 
-    fn differs(&self, row_major: bool) -> bool {
+impl Facts<'_> {
+    fn differs(self, row_major: bool) -> bool {
         row_major == self.tables.links.columns()
+    }
+}
+
+impl Program {
+    /// Whether a type is a resource that has handles.
+    pub(crate) fn is_handled(&self, ty: Ty) -> bool {
+        let TyKind::Struct(id, _) = self.types.kind(ty) else { return false };
+        self.structs[id].magic.is_some_and(|magic| magic != *"ptr" && magic != *"handle")
+    }
+
+    /// Whether a type is a handle, which is compared as such.
+    pub(crate) fn is_handle(&self, ty: Ty) -> bool {
+        let TyKind::Struct(id, _) = self.types.kind(ty) else { return false };
+        self.structs[id].magic.is_some_and(|magic| magic == *"handle")
+    }
+
+    /// Whether a structure is a resource whose element type may have a matrix layout modifier.
+    pub(super) fn is_resource(&self, id: StructId) -> bool {
+        let magic = self.structs[id].magic;
+        magic.is_some_and(|m| {
+            matches!(
+                m.as_str(),
+                "buffer" | "rwbuffer" | "constantbuffer" | "texturebuffer" | "parameterblock"
+            )
+        })
     }
 }

@@ -3,8 +3,8 @@
 use super::Path;
 use crate::Checked;
 use crate::codes;
-use crate::hir::{Arg, Args, StructId, Ty, TyKind, Val, ValKind};
-use crate::tables::{AliasId, Builtin, Owner, Progress, ScopeId};
+use crate::hir::{Arg, Args, StructId, Ty, TyKind, Types, Val, ValKind};
+use crate::tables::{AliasId, Builtin, Owner, Progress, ScopeId, Tables};
 use cotangent_base::{Diagnostic, Span, Symbol};
 
 impl Checked {
@@ -19,18 +19,11 @@ impl Checked {
             (Some(Builtin::Matrix), [Arg::Ty(t), Arg::Val(r), Arg::Val(c), ..]) => TyKind::Matrix(*t, *r, *c),
             (Some(Builtin::Array), [Arg::Ty(t), Arg::Val(n)]) => TyKind::Array(*t, *n),
             _ => {
-                self.mention(id);
+                self.tables.mention(id);
                 TyKind::Struct(id, args)
             }
         };
         self.program.types.ty(kind)
-    }
-
-    /// Notes that a structure's fields will be wanted.
-    fn mention(&mut self, id: StructId) {
-        if self.tables.structs[id].resolved == Progress::New {
-            self.tables.work.mention(id);
-        }
     }
 
     /// What an alias stands for, in terms of its parameters.
@@ -43,7 +36,7 @@ impl Checked {
         if info.resolved == Progress::Busy {
             let message = format!("the definition of `{}` depends on itself", decl.name.name);
             self.diagnostics.push(Diagnostic::new(codes::CYCLE, decl.name.span, message));
-            let ty = self.error_ty();
+            let ty = self.program.types.error();
             self.tables.aliases.set_ty(id, ty);
             return ty;
         }
@@ -55,7 +48,7 @@ impl Checked {
             Some(ty) => self.resolve_ty(ty, scope),
             None if self.is_open() => self.open_type(&decl, scope),
             // Nobody said which type it is, which has been reported.
-            None => self.error_ty(),
+            None => self.program.types.error(),
         };
         self.tables.resolving.end_alias(outer);
         self.leave(saved);
@@ -80,7 +73,8 @@ impl Checked {
         match owner {
             Owner::Module => None,
             Owner::Struct(id) => {
-                let args = self.identity(self.tables.structs[id].generics);
+                let generics = self.tables.structs[id].generics;
+                let args = self.names().identity(generics);
                 Some(self.struct_ty(id, args))
             }
             Owner::Extension(id) => self.ext_target(id),
@@ -103,15 +97,28 @@ impl Checked {
             return None;
         }
         let kind = match shape {
-            (n, None) => TyKind::Vector(element, self.int_val(n)),
-            (r, Some(c)) => TyKind::Matrix(element, self.int_val(r), self.int_val(c)),
+            (n, None) => TyKind::Vector(element, self.program.types.int_val(n)),
+            (r, Some(c)) => {
+                TyKind::Matrix(element, self.program.types.int_val(r), self.program.types.int_val(c))
+            }
         };
         Some(self.program.types.ty(kind))
     }
+}
 
+impl Tables {
+    /// Notes that a structure's fields will be wanted.
+    fn mention(&mut self, id: StructId) {
+        if self.structs[id].resolved == Progress::New {
+            self.work.mention(id);
+        }
+    }
+}
+
+impl Types {
     /// A known compile-time integer.
     pub(crate) fn int_val(&mut self, n: i64) -> Val {
-        self.program.types.val(ValKind::Int(n))
+        self.val(ValKind::Int(n))
     }
 }
 

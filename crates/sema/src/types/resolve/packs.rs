@@ -2,6 +2,7 @@
 
 use crate::Checked;
 use crate::codes;
+use crate::facts::Rules;
 use crate::hir::{Arg, PackPart, Ty};
 use cotangent_base::{Diagnostic, Span};
 
@@ -21,46 +22,45 @@ impl Checked {
         false
     }
 
+    /// The pack that a type is or, as a tuple, has. Reports that there is none.
+    fn known_pack(&mut self, ty: Ty, span: Span, report: bool) -> Option<Ty> {
+        let pack = self.program.as_pack(ty);
+        if pack.is_none() && report {
+            self.rules().not_a_pack(ty, span);
+        }
+        pack
+    }
+
     /// `each pack`, as a type.
     pub(super) fn each_path(&mut self, pack: Ty, span: Span, report: bool) -> Option<Ty> {
-        if self.is_error(pack) {
+        if self.program.types.is_error(pack) {
             return Some(pack);
         }
-        let Some(pack) = self.as_pack(pack) else {
-            if report {
-                self.not_a_pack(pack, span);
-            }
-            return None;
-        };
-        self.note_each(pack, span, report).then(|| self.each_ty(pack))
+        let pack = self.known_pack(pack, span, report)?;
+        self.note_each(pack, span, report).then(|| self.packs().each_ty(pack))
     }
 
     /// `__first(pack)` and its kin, as a type.
     pub(crate) fn part_path(&mut self, part: PackPart, pack: Ty, span: Span, report: bool) -> Option<Ty> {
-        if self.is_error(pack) {
+        if self.program.types.is_error(pack) {
             return Some(pack);
         }
-        let Some(pack) = self.as_pack(pack) else {
+        let pack = self.known_pack(pack, span, report)?;
+        if !self.facts().is_nonempty(pack) {
             if report {
-                self.not_a_pack(pack, span);
+                self.rules().may_be_empty(part, pack, span);
             }
-            return None;
-        };
-        if !self.is_nonempty(pack) {
-            if report {
-                self.may_be_empty(part, pack, span);
-            }
-            return Some(self.error_ty());
+            return Some(self.program.types.error());
         }
-        let ty = self.part_ty(part, pack);
-        let is_value = self.pack_values(pack).is_some() || self.is_error(ty);
+        let ty = self.packs().part_ty(part, pack);
+        let is_value = self.program.pack_values(pack).is_some() || self.program.types.is_error(ty);
         if let (true, PackPart::First | PackPart::Last) = (is_value, part) {
             if !report {
                 return None;
             }
             let message = format!("`{}` of a pack of values is a value, not a type", part.name());
             self.diagnostics.push(Diagnostic::new(codes::NOT_A_TYPE, span, message));
-            return Some(self.error_ty());
+            return Some(self.program.types.error());
         }
         Some(ty)
     }
@@ -75,32 +75,40 @@ impl Checked {
         span: Span,
         report: bool,
     ) -> Option<Ty> {
-        if [over, empty, filled].into_iter().any(|ty| self.is_error(ty)) {
-            return Some(self.error_ty());
+        if [over, empty, filled].into_iter().any(|ty| self.program.types.is_error(ty)) {
+            return Some(self.program.types.error());
         }
-        let Some(over) = self.as_pack(over) else {
-            if report {
-                self.not_a_pack(over, span);
-            }
-            return None;
-        };
+        let over = self.known_pack(over, span, report)?;
         let all = self.expand_ty(Arg::Ty(filled), over);
-        let pack = self.pack_of(&[Arg::Ty(all), Arg::Ty(empty)]);
-        Some(self.part_ty(PackPart::First, pack))
+        let pack = self.program.pack_of(&[Arg::Ty(all), Arg::Ty(empty)]);
+        Some(self.packs().part_ty(PackPart::First, pack))
     }
 
+    /// The type of something that has one value.
+    pub(crate) fn not_pack(&mut self, ty: Ty, span: Span, what: &str) -> Ty {
+        if !self.program.is_pack(ty) {
+            return ty;
+        }
+        let message = format!("{what} cannot be a pack");
+        self.diagnostics
+            .push(Diagnostic::new(codes::MISPLACED_PACK, span, message).help("use `Tuple<expand each T>`"));
+        self.program.types.error()
+    }
+}
+
+impl Rules<'_> {
     /// Reports a part of a pack that may have none.
     pub(crate) fn may_be_empty(&mut self, part: PackPart, pack: Ty, span: Span) {
         let message = format!("`{}` of a pack that may be empty", part.name());
         self.diagnostics.push(
             Diagnostic::new(codes::UNMET_BOUND, span, message)
-                .help(format!("add `where nonempty({})`", self.show_ty(pack))),
+                .help(format!("add `where nonempty({})`", self.show(pack))),
         );
     }
 
     /// Reports that something under `each` or `countof` is no pack.
     pub(crate) fn not_a_pack(&mut self, ty: Ty, span: Span) {
-        let message = format!("`{}` is not a pack", self.show_ty(ty));
+        let message = format!("`{}` is not a pack", self.show(ty));
         self.diagnostics.push(Diagnostic::new(codes::NOT_A_PACK, span, message));
     }
 
@@ -111,17 +119,6 @@ impl Checked {
             self.diagnostics.push(Diagnostic::new(codes::EXPANDS_NOTHING, span, message));
         }
         // One of known elements tells the most.
-        packs.iter().find(|pack| self.elements_of(**pack).is_some()).or(packs.first()).copied()
-    }
-
-    /// The type of something that has one value.
-    pub(crate) fn not_pack(&mut self, ty: Ty, span: Span, what: &str) -> Ty {
-        if !self.is_pack(ty) {
-            return ty;
-        }
-        let message = format!("{what} cannot be a pack");
-        self.diagnostics
-            .push(Diagnostic::new(codes::MISPLACED_PACK, span, message).help("use `Tuple<expand each T>`"));
-        self.error_ty()
+        packs.iter().find(|pack| self.program.types.elements_of(**pack).is_some()).or(packs.first()).copied()
     }
 }

@@ -9,6 +9,7 @@
 //! to what holds for all types: the default layout, any access, memory of the device.
 
 use crate::Checked;
+use crate::facts::Facts;
 use crate::hir::{Arg, GenericParamId, StructId, TyKind, ValKind};
 use crate::tables::{Builtin, Item, ScopeId};
 use cotangent_base::Symbol;
@@ -64,7 +65,7 @@ impl Checked {
                 Says::Layout => stored.layout = self.layout_name(arg, scope),
                 Says::MatrixLayout | Says::Access | Says::Space => {
                     if self.forbids_stores(*says, arg, scope) {
-                        stored.meant = self.reading(id);
+                        stored.meant = self.facts().reading(id);
                     }
                 }
             }
@@ -93,7 +94,7 @@ impl Checked {
             Says::MatrixLayout | Says::Access | Says::Layout => 0,
         };
         if let ValKind::Param(param) = self.program.types.val_kind(val) {
-            let usual = Arg::Val(self.int_val(usual));
+            let usual = Arg::Val(self.program.types.int_val(usual));
             self.describe(param, usual);
         }
         match (says, self.program.types.known(val)) {
@@ -110,9 +111,11 @@ impl Checked {
     fn describe(&mut self, param: GenericParamId, usual: Arg) {
         self.tables.generics.set_usual(param, usual);
     }
+}
 
+impl Facts<'_> {
     /// The pointers that only read.
-    fn reading(&self, id: StructId) -> StructId {
+    fn reading(self, id: StructId) -> StructId {
         match self.tables.lang.get(&"ReadPtr".into()) {
             Some(Item::Struct(reading)) => *reading,
             _ => id,

@@ -83,7 +83,7 @@ impl Carry<'_, '_> {
             Some(name) => SAME_BITS.contains(&name.as_str()),
             None => !self.flow.is_signed(result),
         };
-        same && self.flow.checked.in_library(func)
+        same && self.flow.checked.facts().is_library(func)
     }
 
     fn returned(&mut self, expr: &Expr, integer: &Expr) {

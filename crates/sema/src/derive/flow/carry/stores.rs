@@ -63,7 +63,7 @@ impl Carry<'_, '_> {
         let target = self.flow.target(place);
         let tell = carries && self.flow.trails.is_some();
         if let (Target::Whole(local) | Target::Part(local), true) = (&target, tell) {
-            let words = self.flow.place_words(place);
+            let words = self.flow.shown_place(place);
             self.note(*local, place.span, words, value);
         }
         self.write(target, carries, value);
@@ -89,7 +89,7 @@ impl Carry<'_, '_> {
         }
         let tell = carries && self.flow.trails.is_some();
         if let (Target::Whole(local) | Target::Part(local), true) = (&target, tell) {
-            let step = Step { at: arg.span, words: self.flow.place_words(arg), next: source };
+            let step = Step { at: arg.span, words: self.flow.shown_place(arg), next: source };
             self.step(*local, step);
         }
         self.write(target, carries, arg);

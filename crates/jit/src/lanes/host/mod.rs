@@ -1,4 +1,4 @@
-//! Memory of the host in lanes: loads, stores and atomic operations.
+//! Memory of the host and of the group in lanes: loads, stores and atomic operations.
 //!
 //! | index | load | store |
 //! | --- | --- | --- |
@@ -9,14 +9,15 @@
 //! Indices in a row are checked by the first and the last. If one is outside, each lane is checked and reads or writes for itself.
 //! In stores a lane that is not in the mask, or dead, writes to memory that nobody reads.
 
-use super::value::{Leaf, Leaves, Mask, Repr, Vector, native};
+mod stores;
+
+use super::value::{Leaf, Leaves, Repr, Vector, native};
 use super::{LANES, Lanes, PARTS};
 use crate::compile::Result;
 use crate::shape::Leaf as Kind;
 use crate::state::at;
 use cotangent_base::Scalar;
-use cotangent_ir::layout;
-use cotangent_ir::{Atomic, InstData, Op, Path, Step, Ty, Type, Value};
+use cotangent_ir::{InstData, Op, Path, Step, Ty, Type, Value, layout, type_group};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as Reg, types};
 
@@ -31,17 +32,32 @@ pub(super) enum Access {
     Each(Vec<Reg>),
 }
 
-/// The memory of a buffer.
+/// The memory of a buffer or of a variable of the group, which is taken to be a buffer: of an array its elements, of anything else
+/// the only one.
 #[derive(Clone, Copy)]
-struct Memory {
+pub(super) struct Memory {
     /// Its address, or that of other memory if the buffer is empty.
     base: Reg,
     /// Its address, if the buffer is not empty.
-    given: Reg,
-    len: Reg,
+    pub given: Reg,
+    pub len: Reg,
     elem: Ty,
     /// The size of an element.
     stride: i64,
+    /// Whether paths begin with an element. All but those of variables that are no arrays do.
+    has_elements: bool,
+}
+
+impl Memory {
+    /// The part of a path that leads into an element, and its indices.
+    fn rest<'p, 'i>(&self, path: &'p Path, indices: &'i [Value]) -> (&'p [Step], &'i [Value]) {
+        match &path.0[..] {
+            steps if !self.has_elements => (steps, indices),
+            [Step::Index, rest @ ..] => (rest, &indices[1..]),
+            [Step::Part(_), rest @ ..] => (rest, indices),
+            [] => unreachable!("the verifier checked the path"),
+        }
+    }
 }
 
 /// An element of a buffer whose index is in a row, not checked yet.
@@ -49,6 +65,11 @@ struct Row {
     first: Reg,
     step: u32,
     scalar: Scalar,
+}
+
+/// The index of the element that a path begins with.
+fn element_index(path: &Path, indices: &[Value]) -> Option<Value> {
+    if let Some(Step::Index) = path.0.first() { indices.first().copied() } else { None }
 }
 
 impl Lanes<'_, '_, '_> {
@@ -69,9 +90,31 @@ impl Lanes<'_, '_, '_> {
         self.copy_repr(to, Repr::Shared(address), ty)
     }
 
-    /// The memory of a buffer.
-    fn buffer(&mut self, handle: Value) -> Result<Memory> {
-        let Type::Buffer(elem, _) = self.body.ty(handle) else { return self.refuse("pointers") };
+    /// The memory of a variable of the group.
+    fn shared(&mut self, handle: Value, inner: Ty) -> Result<Memory> {
+        let Some(Op::Global(global)) = self.body.func.op(handle) else { return self.refuse("pointers") };
+        if !self.body.c.shapes.shape(inner).plain {
+            return self.refuse("values of interface type in memory");
+        }
+        let base = self.body.global_address(*global);
+        let (elem, len, has_elements) = match self.body.c.module.types.get(inner) {
+            Type::Array(elem, len) => (elem, len, true),
+            type_group!(unit | number | composite | handle) => (inner, 1, false),
+        };
+        let stride = self.body.c.shapes.shape(elem).size as i64;
+        let len = self.body.int(types::I64, len.into());
+        Ok(Memory { base, given: base, len, elem, stride, has_elements })
+    }
+
+    /// The memory of a buffer or of a variable of the group.
+    pub(super) fn memory(&mut self, handle: Value) -> Result<Memory> {
+        let elem = match self.body.ty(handle) {
+            Type::Buffer(elem, _) => elem,
+            Type::Ref(inner) => return self.shared(handle, inner),
+            Type::Opaque(_) | type_group!(unit | number | composite) => {
+                unreachable!("the verifier checked the type")
+            }
+        };
         let Leaf::One(number) = self.leaf(handle) else { return self.refuse("handles that vary") };
         let is_known = matches!(self.body.func.op(handle), Some(Op::Global(_)));
         if !is_known && !self.mask.is_full() {
@@ -87,19 +130,24 @@ impl Lanes<'_, '_, '_> {
         let scratch = self.body.arena_address(self.scratch);
         let is_empty = self.body.is_const(len, 0);
         let base = self.body.b.ins().select(is_empty, scratch, given);
-        Ok(Memory { base, given, len, elem, stride })
+        Ok(Memory { base, given, len, elem, stride, has_elements: true })
     }
 
     /// The index of an element: checked, unless it is in a row.
     fn element(
         &mut self,
+        memory: Memory,
         path: &Path,
         indices: &[Value],
-        len: Reg,
     ) -> Result<std::result::Result<Leaf, Row>> {
-        match path.0.first().expect("the verifier checked the path") {
-            Step::Part(number) => {
+        let len = memory.len;
+        match path.0.first().filter(|_| memory.has_elements) {
+            None => Ok(Ok(Leaf::One(self.body.int(types::I64, 0)))),
+            Some(Step::Part(number)) => {
                 let index = self.body.int(types::I64, (*number).into());
+                if self.known(len).is_some_and(|len| *number < len) {
+                    return Ok(Ok(Leaf::One(index)));
+                }
                 let is_outside = self.body.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
                 if !self.mask.is_full() {
                     return self.refuse("fixed elements of buffers in branches");
@@ -107,7 +155,7 @@ impl Lanes<'_, '_, '_> {
                 self.body.stop_if(is_outside, cotangent_ir::Trap::OutOfBounds, Some((index, len)));
                 Ok(Ok(Leaf::One(index)))
             }
-            Step::Index => {
+            Some(Step::Index) => {
                 if let Leaf::Next(first, step) = self.leaf(indices[0]) {
                     let scalar = self.body.scalar_of(indices[0]);
                     Ok(Err(Row { first, step, scalar }))
@@ -221,20 +269,21 @@ impl Lanes<'_, '_, '_> {
 
     pub(super) fn load(&mut self, data: &InstData, path: &Path) -> Result<()> {
         let (handle, indices, result) = (data.operands[0], &data.operands[1..], data.results[0]);
-        self.note_load(handle, indices)?;
-        let Memory { base, given, len, elem, stride } = self.buffer(handle)?;
-        let rest = &indices[usize::from(path.0[0] == Step::Index)..];
-        match self.element(path, indices, len)? {
+        self.note_load(handle, element_index(path, indices))?;
+        let memory = self.memory(handle)?;
+        let Memory { base, given, len, elem, stride, .. } = memory;
+        let (steps, rest) = memory.rest(path, indices);
+        match self.element(memory, path, indices)? {
             Ok(index) => {
                 let access = self.element_access(base, index, stride);
-                let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
+                let (access, ty) = self.walk(access, elem, steps, rest)?;
                 self.load_access(access, ty, result)
             }
             Err(row) => {
                 if self.in_memory(result) {
                     let index = self.checked(indices[0], len)?;
                     let access = self.element_access(base, index, stride);
-                    let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
+                    let (access, ty) = self.walk(access, elem, steps, rest)?;
                     return self.load_access(access, ty, result);
                 }
                 let scalars = self.scalars(self.ty(result))?;
@@ -244,26 +293,22 @@ impl Lanes<'_, '_, '_> {
                 let (is_outside, first) = self.row_outside(&row, len);
                 self.body.b.ins().brif(is_outside, slow, &[], fast, &[]);
                 self.body.b.switch_to_block(slow);
-                self.body.b.set_cold_block(slow);
-                let weight = self.cost.enter_cold();
-                let index = self.checked(indices[0], len)?;
-                match self.fixed_part(elem, &path.0[1..]) {
-                    Some((offset, ty)) => {
-                        let address = self.body.add_const(base, offset);
-                        let regs = self.read_one_by_one(address, index, stride, ty)?;
-                        self.body.jump(end, &regs);
+                self.in_cold(slow, |lanes| {
+                    let index = lanes.checked(indices[0], len)?;
+                    if let Some((offset, ty)) = lanes.fixed_part(elem, steps) {
+                        let address = lanes.body.add_const(base, offset);
+                        let regs = lanes.read_one_by_one(address, index, stride, ty)?;
+                        lanes.body.jump(end, &regs);
+                        return Ok(());
                     }
-                    None => {
-                        let access = self.element_access(base, index, stride);
-                        self.load_part(access, elem, &path.0[1..], rest, end)?;
-                    }
-                }
-                self.cost.leave(weight);
+                    let access = lanes.element_access(base, index, stride);
+                    lanes.load_part(access, elem, steps, rest, end)
+                })?;
                 self.body.b.switch_to_block(fast);
                 let at = self.body.mul_const(first, stride);
                 let address = self.body.b.ins().iadd(given, at);
                 let access = Access::Row(address, stride * i64::from(row.step));
-                self.load_part(access, elem, &path.0[1..], rest, end)?;
+                self.load_part(access, elem, steps, rest, end)?;
                 self.body.b.switch_to_block(end);
                 let given = self.body.b.block_params(end).to_vec();
                 let leaves = given.chunks(PARTS).map(|parts| Leaf::Each(std::array::from_fn(|i| parts[i])));
@@ -355,195 +400,5 @@ impl Lanes<'_, '_, '_> {
         }
         let vector = self.of_lanes(scalar, &lanes);
         Ok(vector.map(|part| self.body.vector_as(native(scalar), part)))
-    }
-
-    // Stores.
-
-    pub(super) fn store(&mut self, data: &InstData, path: &Path) -> Result<()> {
-        let (handle, value, indices) = (data.operands[0], data.operands[1], &data.operands[2..]);
-        self.note_store(handle, indices)?;
-        let Memory { base, given, len, elem, stride } = self.buffer(handle)?;
-        let rest = &indices[usize::from(path.0[0] == Step::Index)..];
-        let leaves = self.stored_leaves(value)?;
-        match self.element(path, indices, len)? {
-            Ok(index) => {
-                let access = self.element_access(base, index, stride);
-                let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
-                self.write(&access, ty, &leaves)
-            }
-            Err(row) => {
-                let (fast, slow) = (self.body.b.create_block(), self.body.b.create_block());
-                let end = self.body.b.create_block();
-                let (is_outside, first) = self.row_outside(&row, len);
-                self.body.b.ins().brif(is_outside, slow, &[], fast, &[]);
-                self.body.b.switch_to_block(slow);
-                self.body.b.set_cold_block(slow);
-                let weight = self.cost.enter_cold();
-                let index = self.checked(indices[0], len)?;
-                match self.fixed_part(elem, &path.0[1..]) {
-                    Some((offset, ty)) => {
-                        let address = self.body.add_const(base, offset);
-                        self.write_one_by_one(address, index, stride, ty, &leaves)?;
-                    }
-                    None => {
-                        let access = self.element_access(base, index, stride);
-                        let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
-                        self.write(&access, ty, &leaves)?;
-                    }
-                }
-                self.cost.leave(weight);
-                self.body.b.ins().jump(end, &[]);
-                self.body.b.switch_to_block(fast);
-                let at = self.body.mul_const(first, stride);
-                let address = self.body.b.ins().iadd(given, at);
-                let access = Access::Row(address, stride * i64::from(row.step));
-                let (access, ty) = self.walk(access, elem, &path.0[1..], rest)?;
-                self.write(&access, ty, &leaves)?;
-                self.body.b.ins().jump(end, &[]);
-                self.body.b.switch_to_block(end);
-                Ok(())
-            }
-        }
-    }
-
-    /// The leaves of a value to be stored.
-    fn stored_leaves(&mut self, value: Value) -> Result<Leaves> {
-        if !self.in_memory(value) {
-            let leaves = self.leaves(value);
-            self.settle(value);
-            return self.canonical_leaves(value, leaves);
-        }
-        let ty = self.ty(value);
-        self.small(ty)?;
-        let storage = self.place_of(value)?;
-        let scalars = self.scalars(ty)?;
-        Ok((0..).zip(scalars).map(|(leaf, scalar)| self.leaf_in(storage, leaf, scalar)).collect())
-    }
-
-    /// The bits of the lanes that are here and live.
-    pub(super) fn active(&mut self) -> Reg {
-        let live = self.body.load_state(types::I32, at::LIVE);
-        match self.mask {
-            Mask::Full => live,
-            Mask::Some(mask) => {
-                let bits = self.bits(mask);
-                self.body.b.ins().band(bits, live)
-            }
-        }
-    }
-
-    /// Writes leaves for the lanes that are here and live. The last lane wins.
-    fn write(&mut self, access: &Access, ty: Ty, leaves: &[Leaf]) -> Result<()> {
-        let is_same = leaves.iter().all(|leaf| matches!(leaf, Leaf::One(_)));
-        let active = self.active();
-        if let (Access::One(address), true) = (access, is_same) {
-            let (here, end) = (self.body.b.create_block(), self.body.b.create_block());
-            self.body.b.ins().brif(active, here, &[], end, &[]);
-            self.body.b.switch_to_block(here);
-            self.write_lane(*address, ty, leaves, 0)?;
-            self.body.b.ins().jump(end, &[]);
-            self.body.b.switch_to_block(end);
-            return Ok(());
-        }
-        if !matches!(access, Access::Row(..)) {
-            self.count_by_lane(2 * leaves.len());
-        }
-        let (whole, part, end) =
-            (self.body.b.create_block(), self.body.b.create_block(), self.body.b.create_block());
-        let is_whole = self.body.is_const(active, (1 << LANES) - 1);
-        self.body.b.ins().brif(is_whole, whole, &[], part, &[]);
-        self.body.b.switch_to_block(whole);
-        self.write_whole(access, ty, leaves)?;
-        self.body.b.ins().jump(end, &[]);
-        self.body.b.switch_to_block(part);
-        self.write_some(access, ty, leaves, active)?;
-        self.body.b.ins().jump(end, &[]);
-        self.body.b.switch_to_block(end);
-        Ok(())
-    }
-
-    /// Writes leaves for some lanes, in order. The others write where nobody reads, which takes no branch.
-    fn write_some(&mut self, access: &Access, ty: Ty, leaves: &[Leaf], active: Reg) -> Result<()> {
-        let scratch = self.body.arena_address(self.scratch);
-        for (lane, address) in self.addresses(access).into_iter().enumerate() {
-            let bit = self.body.int(types::I32, 1 << lane);
-            let is_here = self.body.b.ins().band(active, bit);
-            let address = self.body.b.ins().select(is_here, address, scratch);
-            self.write_lane(address, ty, leaves, lane)?;
-        }
-        Ok(())
-    }
-
-    fn write_lane(&mut self, address: Reg, ty: Ty, leaves: &[Leaf], lane: usize) -> Result<()> {
-        let kinds = self.body.c.shapes.leaves(ty);
-        for ((kind, offset), leaf) in kinds.iter().zip(leaves) {
-            let scalar = if let Kind::Scalar(scalar) = kind { *scalar } else { Scalar::U32 };
-            let reg = self.lane(*leaf, scalar, lane);
-            self.body.store_leaf(*kind, reg, address, *offset as i32)?;
-        }
-        Ok(())
-    }
-
-    /// Writes leaves in a row for all lanes.
-    fn write_whole(&mut self, access: &Access, ty: Ty, leaves: &[Leaf]) -> Result<()> {
-        let kinds = self.body.c.shapes.leaves(ty);
-        let is_row =
-            |kinds: &[(Kind, u32)]| matches!(kinds, [(Kind::Scalar(scalar), _)] if *scalar != Scalar::Bool);
-        if let (Access::Row(address, 4), true) = (access, is_row(&kinds)) {
-            let scalars = self.scalars(ty)?;
-            let vector = self.vector(leaves[0], scalars[0]);
-            let flags = MemFlagsData::new().with_notrap();
-            for (part, reg) in vector.into_iter().enumerate() {
-                self.body.b.ins().store(flags, reg, *address, kinds[0].1 as i32 + 16 * part as i32);
-            }
-            return Ok(());
-        }
-        for (lane, address) in self.addresses(access).into_iter().enumerate() {
-            self.write_lane(address, ty, leaves, lane)?;
-        }
-        Ok(())
-    }
-
-    // Atomic operations.
-
-    /// An atomic operation, for one lane after the other.
-    pub(super) fn atomic(&mut self, data: &InstData, atomic: &Atomic) -> Result<Leaves> {
-        let count = atomic.kind.values();
-        let (values, indices) = data.operands[1..].split_at(count);
-        self.note_atomic(data, atomic, indices)?;
-        let Memory { base, len, elem, stride, .. } = self.buffer(data.operands[0])?;
-        let rest = &indices[usize::from(atomic.path.0[0] == Step::Index)..];
-        let index = match self.element(&atomic.path, indices, len)? {
-            Ok(index) => index,
-            Err(_) => self.checked(indices[0], len)?,
-        };
-        let access = self.element_access(base, index, stride);
-        let (access, ty) = self.walk(access, elem, &atomic.path.0[1..], rest)?;
-        let scalar = self.scalars(self.ty(data.results[0]))?[0];
-        if self.scalars(ty)?[0] != scalar {
-            return self.refuse("atomic operations on other types than those of the memory");
-        }
-        let addresses = self.addresses(&access);
-        let given: Vec<bool> = values.iter().map(|value| self.body.is_given(*value)).collect();
-        let leaves: Vec<Leaf> = values.iter().map(|value| self.leaf(*value)).collect();
-        let active = self.active();
-        let found = self.variable(scalar);
-        let zero = self.zero_vector(scalar);
-        self.set_variable(&found, zero);
-        for lane in Self::numbers() {
-            let (here, next) = (self.body.b.create_block(), self.body.b.create_block());
-            let bit = self.body.int(types::I32, 1 << lane);
-            let is_here = self.body.b.ins().band(active, bit);
-            self.body.b.ins().brif(is_here, here, &[], next, &[]);
-            self.body.b.switch_to_block(here);
-            let own: Vec<Reg> = leaves.iter().map(|leaf| self.lane(*leaf, scalar, lane)).collect();
-            let old = self.body.atomic_at(atomic.kind, scalar, addresses[lane], &own, &given)?;
-            let mut all = self.variable_value(&found);
-            all[lane / 4] = self.body.b.ins().insertlane(all[lane / 4], old, (lane % 4) as u8);
-            self.set_variable(&found, all);
-            self.body.b.ins().jump(next, &[]);
-            self.body.b.switch_to_block(next);
-        }
-        Ok(smallvec::smallvec![Leaf::Each(self.variable_value(&found))])
     }
 }

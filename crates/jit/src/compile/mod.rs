@@ -1,25 +1,30 @@
 //! Compiles an entry point and all functions that it calls.
 
+mod program;
+mod reach;
+
 use crate::body::Body;
 use crate::shape::Shapes;
 use crate::state::{Helper, Print, Words};
 use crate::stop::Site;
 use crate::texture::TextureOp;
 use crate::turns::WaveOp;
-use crate::{Unsupported, lanes, worker};
-use cotangent_base::{Map, Set, Span, Symbol};
-use cotangent_ir::{
-    Func, FuncId, FuncKind, Global, GlobalKind, Module, Op, Stage, StructId, Trap, Ty, Type, layout,
-};
+use crate::{Unsupported, lanes};
+use cotangent_base::{Map, Set, Span};
+use cotangent_ir::{Func, FuncId, Module, Stage, StructId, Trap, Type};
 use cotangent_maths::Rare;
 use cotangent_passes::place::Places;
 use cotangent_runtime::UnknownType;
-use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, Signature, UserFuncName, types};
-use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::settings::Configurable;
+use cranelift_codegen::{Context, settings};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId as NativeId, Linkage, Module as _, default_libcall_names};
+
+pub(crate) use program::MemoryKind;
+pub use program::Program;
+use program::{global_memory, group_size};
 
 /// The result of compiling something.
 pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
@@ -45,67 +50,14 @@ pub enum LaneChoice {
     Always,
 }
 
-/// An entry point as native code.
-pub struct Program {
-    /// What holds the code; gone only while it is dropped.
-    pub(crate) code: Option<JITModule>,
-    /// Runs one thread.
-    pub(crate) run: *const u8,
-    pub(crate) name: Symbol,
-    /// Runs [`LANES`](crate::lanes::LANES) threads, or is not there.
-    pub(crate) run_lanes: Option<*const u8>,
-    /// Why it is not there, if it was wanted.
-    no_lanes: Option<Unsupported>,
-    pub(crate) sites: Vec<Site>,
-    /// The types that are known where a value of interface type may be of none of them, by the number of the site.
-    pub(crate) unknown: Map<u32, UnknownType>,
-    pub(crate) prints: Vec<Print>,
-    /// Constants of lanes.
-    pub(crate) constants: Vec<Words>,
-    pub(crate) textures: Vec<TextureOp>,
-    pub(crate) waves: Vec<WaveOp>,
-    pub(crate) globals: Vec<GlobalMemory>,
-    pub(crate) threads: [u32; 3],
-    /// Whether threads of a group wait for each other.
-    pub(crate) takes_turns: bool,
-    pub(crate) is_recursive: bool,
-    /// How many bytes of arena and of stack calls need that do not recur.
-    pub(crate) arena: u64,
-    pub(crate) stack: u64,
-}
-
-/// What memory a global needs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GlobalMemory {
-    pub kind: MemoryKind,
-    pub size: u64,
-    pub align: u64,
-    /// How many bytes of a variable a pointer that is made of a number may reach.
-    pub reach: u64,
-}
-
-/// Whose memory that is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum MemoryKind {
-    /// The host's; `size` is that of an element.
-    Buffer,
-    /// The host's, for a value.
-    Uniform,
-    /// The group's.
-    Shared,
-    /// The thread's.
-    Static,
-    /// There is none: a texture or sampler, or what has no layout.
-    Nothing,
-}
-
 impl Program {
     /// Why threads do not run in lanes, if they were to.
     pub fn no_lanes(&self) -> Option<&Unsupported> {
         self.no_lanes.as_ref()
     }
 
-    /// Compiles an entry point of a valid module.
+    /// Compiles an entry point of a valid module. If lanes run all threads of a group, there is no code for one thread, so no two
+    /// parameters may share memory. With [`LaneChoice::Never`] they may.
     pub fn compile(module: &Module, entry: FuncId, options: Options) -> Result<Program> {
         let func = &module.funcs[entry];
         let refuse = |what: &str| Err(Unsupported { span: func.span, what: what.to_string() });
@@ -122,15 +74,13 @@ impl Program {
             let places = Places::of(module, &module.funcs[*id], &compiler.places);
             compiler.places.insert(*id, places);
         }
-        for id in &order {
-            compiler.declare(*id)?;
-        }
-        compiler.decide_inlining(&order, entry);
-        for id in order.iter().filter(|id| !compiler.inlined.contains(id)).copied().collect::<Vec<_>>() {
-            compiler.define(id)?;
-        }
-        let run = compiler.thunk(entry)?;
         let run_lanes = compiler.lanes_thunk(entry, &order);
+        let is_whole = group_size(info.threads).is_multiple_of(lanes::LANES as u64);
+        let run = match run_lanes {
+            // Lanes run all threads.
+            Some(_) if is_whole => None,
+            Some(_) | None => Some(compiler.scalar_thunk(entry, &order)?),
+        };
         compiler.finish(run, run_lanes, entry, info.threads, &order)
     }
 }
@@ -240,85 +190,21 @@ impl<'m> Compiler<'m> {
         })
     }
 
-    /// The functions that an entry point runs, callees first. Notes which recur.
-    fn reachable(&mut self, entry: FuncId) -> Result<Vec<FuncId>> {
-        let statics = self.module.globals.values().filter_map(|g| match g.kind {
-            GlobalKind::Static(init) => init,
-            GlobalKind::Param | GlobalKind::Shared => None,
-        });
-        let mut walk = Walk { module: self.module, state: Map::default(), order: vec![], recursive: vec![] };
-        for root in statics.chain([entry]) {
-            walk.visit(root);
-        }
-        self.recursive = walk.recursive;
-        for id in &walk.order {
-            let func = &self.module.funcs[*id];
-            if func.kind != FuncKind::Defined {
-                return Err(Unsupported {
-                    span: func.span,
-                    what: "a derivative that is not written yet".into(),
-                });
-            }
-            self.look_at(func);
-        }
-        Ok(walk.order)
-    }
-
-    fn look_at(&mut self, func: &Func) {
-        for inst in func.all_insts() {
-            let data = &func.insts[inst];
-            if let Op::Barrier(barrier) = &data.op {
-                self.has_barriers |= barrier.sync;
-            }
-            if let Op::Wave(kind) = &data.op {
-                self.has_waves |= !kind.is_alone();
-            }
-            if let Op::Store(_) = &data.op {
-                self.stores_memory |= self.shapes.shape(func.ty(data.operands[1])).in_memory();
-            }
-        }
-    }
-
-    /// Decides which functions are inlined: small ones, those that are called once, and the entry point.
-    fn decide_inlining(&mut self, order: &[FuncId], entry: FuncId) {
-        let calls: Vec<FuncId> = order.iter().flat_map(|id| callees(&self.module.funcs[*id])).collect();
-        let mut totals: Map<FuncId, (usize, u64)> = Map::default();
-        for id in order {
-            let func = &self.module.funcs[*id];
-            let (mut size, mut bytes) = (func.insts.len(), self.storage(*id));
-            for callee in callees(func).into_iter().filter(|callee| self.inlined.contains(callee)) {
-                let (more, more_bytes) = totals[&callee];
-                (size, bytes) = (size + more, bytes.saturating_add(more_bytes));
-            }
-            totals.insert(*id, (size, bytes));
-            let count = calls.iter().filter(|callee| **callee == *id).count();
-            let most = if *id == entry || count == 1 { MOST_INLINED_ONCE } else { MOST_INLINED };
-            let is_called = *id == entry || count > 0;
-            if is_called && size <= most && bytes <= MOST_INLINED_BYTES && !self.recursive.contains(id) {
-                self.inlined.insert(*id);
-            }
-        }
-        // Their first values are computed by calls.
-        for global in self.module.globals.values() {
-            if let GlobalKind::Static(Some(init)) = global.kind {
-                self.inlined.remove(&init);
-            }
-        }
-    }
-
-    /// At most so many bytes of storage a function needs for values that are in memory.
-    fn storage(&self, id: FuncId) -> u64 {
-        let func = &self.module.funcs[id];
-        let mut seen = Set::default();
-        let values = func.values.keys().filter(|value| self.shapes.shape(func.ty(*value)).in_memory());
-        let own = values.filter(|value| self.places[&id].slot(*value).is_none_or(|slot| seen.insert(slot)));
-        own.map(|value| self.shapes.shape(func.ty(value)).size).fold(0, u64::saturating_add)
-    }
-
-    /// The size of the largest element of a buffer.
+    /// The size of the largest element of a buffer, or of a variable of the group.
     pub fn largest_element(&self) -> u64 {
-        let sizes = self.module.globals.keys().map(|g| global_memory(self.module, &self.shapes, g));
-        sizes.filter(|memory| memory.kind == MemoryKind::Buffer).map(|memory| memory.size).max().unwrap_or(0)
+        let sizes = self.module.globals.iter().map(|(global, data)| {
+            let memory = global_memory(self.module, &self.shapes, global);
+            match (memory.kind, self.module.types.get(data.ty)) {
+                (MemoryKind::Buffer, _) => memory.size,
+                (MemoryKind::Shared, Type::Ref(inner)) => {
+                    let is_array = matches!(self.module.types.get(inner), Type::Array(..));
+                    let elem = if is_array { self.module.types.part(inner, None) } else { None };
+                    self.shapes.shape(elem.unwrap_or(inner)).size
+                }
+                _ => 0,
+            }
+        });
+        sizes.max().unwrap_or(0)
     }
 
     /// Whether the code of a function is put in place of its calls.
@@ -399,6 +285,18 @@ impl<'m> Compiler<'m> {
         Ok(())
     }
 
+    /// What runs one thread, and all that it calls.
+    fn scalar_thunk(&mut self, entry: FuncId, order: &[FuncId]) -> Result<NativeId> {
+        for id in order {
+            self.declare(*id)?;
+        }
+        self.decide_inlining(order, entry);
+        for id in order.iter().filter(|id| !self.inlined.contains(id)).copied().collect::<Vec<_>>() {
+            self.define(id)?;
+        }
+        self.thunk(entry)
+    }
+
     /// What runs one thread: it sets the variables of the thread and calls the entry point.
     fn thunk(&mut self, entry: FuncId) -> Result<NativeId> {
         let mut signature = self.jit.make_signature();
@@ -464,137 +362,11 @@ impl<'m> Compiler<'m> {
         let frame = frame.map_or(0, |frame| u64::from(frame.frame_to_fp_offset));
         let slots = context.func.sized_stack_slots.values().map(|slot| u64::from(slot.size)).sum();
         self.jit.clear_context(&mut context);
-        (self.context, self.builder) = (context, builder);
+        self.context = context;
+        // A refused function leaves its builder halfway.
+        if made.is_ok() {
+            self.builder = builder;
+        }
         made.map(|()| frame.max(slots) + CALL_BYTES)
     }
-
-    /// What the deepest calls need together, if they do not recur. Callees come first in `order`.
-    fn deepest(&self, order: &[FuncId], each: &Map<FuncId, u64>) -> u64 {
-        let mut needs: Map<FuncId, u64> = Map::default();
-        for id in order {
-            let func = &self.module.funcs[*id];
-            let below =
-                callees(func).into_iter().filter_map(|callee| needs.get(&callee)).max().copied().unwrap_or(0);
-            needs.insert(*id, below + each.get(id).copied().unwrap_or(0));
-        }
-        needs.values().max().copied().unwrap_or(0)
-    }
-
-    fn finish(
-        mut self,
-        run: NativeId,
-        run_lanes: Option<NativeId>,
-        entry: FuncId,
-        threads: [u32; 3],
-        order: &[FuncId],
-    ) -> Result<Program> {
-        self.jit.finalize_definitions().map_err(|e| failed(Span::none(), e))?;
-        let arena = self.deepest(order, &self.frames).max(self.lane_arena);
-        let stack = self.deepest(order, &self.stacks).max(self.lane_stack);
-        let takes_turns = self.has_barriers || self.has_waves;
-        if group_size(threads) > u32::MAX.into() {
-            let span = self.module.funcs[entry].span;
-            return Err(Unsupported { span, what: "groups of more than 4 billion threads".into() });
-        }
-        let side_by_side = if takes_turns { group_size(threads) } else { 1 };
-        let globals: Vec<GlobalMemory> =
-            self.module.globals.keys().map(|g| global_memory(self.module, &self.shapes, g)).collect();
-        let of_kind = |kind| move |g: &&GlobalMemory| g.kind == kind;
-        let size =
-            |kind| globals.iter().filter(of_kind(kind)).fold(0, |all: u64, g| all.saturating_add(g.size));
-        let values = arena.saturating_add(stack).saturating_mul(side_by_side);
-        let variables =
-            size(MemoryKind::Static).saturating_mul(side_by_side).saturating_add(size(MemoryKind::Shared));
-        let what = match (values > MOST_MEMORY, values.saturating_add(variables) > MOST_MEMORY) {
-            (true, _) => Some("more than 2 GiB of local values"),
-            (false, true) => Some("more than 2 GiB of variables of a group"),
-            (false, false) => None,
-        };
-        if let Some(what) = what {
-            return Err(Unsupported { span: self.module.funcs[entry].span, what: what.into() });
-        }
-        Ok(Program {
-            run: self.jit.get_finalized_function(run),
-            no_lanes: self.no_lanes,
-            run_lanes: run_lanes.map(|run| self.jit.get_finalized_function(run)),
-            code: Some(self.jit),
-            name: self.module.funcs[entry].name,
-            sites: self.sites,
-            unknown: self.unknown,
-            prints: self.prints,
-            constants: self.constants,
-            textures: self.textures,
-            waves: self.waves,
-            globals,
-            threads,
-            takes_turns,
-            is_recursive: !self.recursive.is_empty(),
-            arena: arena + worker::ARENA_SLACK,
-            stack,
-        })
-    }
-}
-
-fn global_memory(module: &Module, shapes: &Shapes<'_>, global: Global) -> GlobalMemory {
-    let data = &module.globals[global];
-    let nothing = GlobalMemory { kind: MemoryKind::Nothing, size: 0, align: 1, reach: 0 };
-    let host = |kind: MemoryKind, ty: Ty| match layout::layout(&module.types, ty) {
-        Some(layout) => GlobalMemory { kind, size: layout.size.into(), align: layout.align.into(), reach: 0 },
-        None => nothing,
-    };
-    let own = |kind: MemoryKind| {
-        if let Type::Ref(inner) = module.types.get(data.ty) {
-            let shape = shapes.shape(inner);
-            let layout = layout::layout(&module.types, inner).filter(|_| !shape.opaque);
-            let reach = layout.map_or(0, |layout| layout.size.into());
-            GlobalMemory { kind, size: shape.size, align: shape.align, reach }
-        } else {
-            nothing
-        }
-    };
-    match (&data.kind, module.types.get(data.ty)) {
-        (GlobalKind::Shared, _) => own(MemoryKind::Shared),
-        (GlobalKind::Static(_), _) => own(MemoryKind::Static),
-        (GlobalKind::Param, Type::Buffer(elem, _)) => host(MemoryKind::Buffer, elem),
-        (GlobalKind::Param, Type::Opaque(_)) => nothing,
-        (GlobalKind::Param, _) => host(MemoryKind::Uniform, data.ty),
-    }
-}
-
-/// The callee of each call.
-fn callees(func: &Func) -> Vec<FuncId> {
-    func.all_insts().into_iter().filter_map(|inst| func.insts[inst].op.callee()).collect()
-}
-
-/// A walk along calls, depth first.
-struct Walk<'m> {
-    module: &'m Module,
-    /// Whether each function seen is done.
-    state: Map<FuncId, bool>,
-    order: Vec<FuncId>,
-    recursive: Vec<FuncId>,
-}
-
-impl Walk<'_> {
-    fn visit(&mut self, id: FuncId) {
-        if self.state.contains_key(&id) {
-            return;
-        }
-        self.state.insert(id, false);
-        for callee in callees(&self.module.funcs[id]) {
-            match self.state.get(&callee) {
-                // It is among those that are being visited: a call of it closes a circle.
-                Some(false) => self.recursive.push(callee),
-                Some(true) => {}
-                None => self.visit(callee),
-            }
-        }
-        self.state.insert(id, true);
-        self.order.push(id);
-    }
-}
-
-/// How many threads a group has.
-fn group_size(threads: [u32; 3]) -> u64 {
-    threads.iter().fold(1, |all: u64, n| all.saturating_mul((*n).into()))
 }

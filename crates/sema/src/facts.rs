@@ -1,0 +1,60 @@
+//! Views of the checker's state that resolve nothing.
+//!
+//! Most methods of [`Checked`] may resolve a declaration on the way, which changes any table. What only reads what is resolved
+//! already is a method of [`Facts`]; a rule that reads and reports is one of [`Rules`]. So the receiver says what a call can
+//! change. The methods are in the files of their subjects.
+
+use crate::Checked;
+use crate::hir::{FuncId, Program, Ty};
+use crate::tables::Tables;
+use cotangent_base::Diagnostics;
+
+/// Reads the typed program and the tables.
+#[derive(Clone, Copy)]
+pub(crate) struct Facts<'a> {
+    /// The typed program so far.
+    pub program: &'a Program,
+    /// What is known beside it.
+    pub tables: &'a Tables,
+}
+
+/// Reads the same, and reports what breaks a rule.
+pub(crate) struct Rules<'a> {
+    /// The typed program so far.
+    pub program: &'a Program,
+    /// What is known beside it.
+    pub tables: &'a Tables,
+    /// Where reports go.
+    pub diagnostics: &'a mut Diagnostics,
+}
+
+impl Checked {
+    /// What is resolved so far.
+    pub(crate) fn facts(&self) -> Facts<'_> {
+        Facts { program: &self.program, tables: &self.tables }
+    }
+
+    /// The rules that need nothing else resolved.
+    pub(crate) fn rules(&mut self) -> Rules<'_> {
+        Rules { program: &self.program, tables: &self.tables, diagnostics: &mut self.diagnostics }
+    }
+}
+
+impl Facts<'_> {
+    /// Whether a function belongs to the library.
+    pub(crate) fn is_library(self, func: FuncId) -> bool {
+        self.tables.scopes[self.tables.funcs[func].scope].is_library()
+    }
+}
+
+impl<'a> Rules<'a> {
+    /// What is resolved so far.
+    pub(crate) fn facts(&self) -> Facts<'a> {
+        Facts { program: self.program, tables: self.tables }
+    }
+
+    /// A type as the user would write it.
+    pub(crate) fn show(&self, ty: Ty) -> String {
+        self.facts().show(ty)
+    }
+}
