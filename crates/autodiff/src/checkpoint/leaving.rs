@@ -85,24 +85,21 @@ impl Search<'_> {
         let other = Leaving { with: !leaving.with, ..leaving };
         // `and` is false if one operand is, `or` true.
         let joins = if leaving.with { Math::Or } else { Math::And };
-        match &data.op {
-            Op::Math(math) if *math == joins => data.operands.iter().for_each(|v| self.follow(*v, leaving)),
-            Op::Math(Math::Not) => self.follow(data.operands[0], other),
-            op => {
-                let Some((then, otherwise)) = choice(func, inst, index) else {
-                    return;
-                };
-                if is_constant(func, then, leaving.with) {
-                    self.follow(data.operands[0], Leaving { with: true, ..leaving });
-                }
-                if is_constant(func, otherwise, leaving.with) {
-                    self.follow(data.operands[0], Leaving { with: false, ..leaving });
-                }
-                // What an `if` does not choose, it does not compute either.
-                if matches!(op, Op::If) {
-                    self.follow(then, leaving);
-                    self.follow(otherwise, leaving);
-                }
+        if data.op == Op::Math(joins) {
+            data.operands.iter().for_each(|v| self.follow(*v, leaving));
+        } else if data.op == Op::Math(Math::Not) {
+            self.follow(data.operands[0], other);
+        } else if let Some((then, otherwise)) = choice(func, inst, index) {
+            if is_constant(func, then, leaving.with) {
+                self.follow(data.operands[0], Leaving { with: true, ..leaving });
+            }
+            if is_constant(func, otherwise, leaving.with) {
+                self.follow(data.operands[0], Leaving { with: false, ..leaving });
+            }
+            // What an `if` does not choose, it does not compute either.
+            if data.op == Op::If {
+                self.follow(then, leaving);
+                self.follow(otherwise, leaving);
             }
         }
     }

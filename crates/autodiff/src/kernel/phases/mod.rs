@@ -11,6 +11,7 @@
 //! for sure, warnings where they may touch one of group-shared memory, and the buffers and textures of which each thread has elements of
 //! its own.
 
+mod access;
 mod clash;
 mod lanes;
 mod loops;

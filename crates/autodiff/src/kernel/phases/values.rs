@@ -170,8 +170,10 @@ impl Walk<'_> {
                     }
                     Lane::Moved(s, x) if from.is_int() && to.is_int() => Lane::Moved(s, x),
                     Lane::Unknown => Lane::Unknown,
-                    lane if is_bits => symbols.named(Name::Select(vec![lane]), 1),
-                    lane @ (Lane::Known(_) | Lane::Moved(..)) => symbols.named(Name::Convert(to, lane), 1),
+                    lane @ (Lane::Known(_) | Lane::Moved(..)) => {
+                        let name = if is_bits { Name::Select(vec![lane]) } else { Name::Convert(to, lane) };
+                        symbols.named(name, 1)
+                    }
                 })
             });
         }

@@ -1,15 +1,16 @@
 //! Runs the threads of a group together on what is known before a launch, and collects what they do to group-shared memory.
 //!
 //! Where a choice is not known, all sides run: one after the other if threads may choose differently, each for itself if all choose
-//! alike. [`loops`](super::loops) runs loops, [`values`](super::values) says what operations give.
+//! alike. [`loops`](super::loops) runs loops, [`values`](super::values) says what operations give, [`access`](super::access)
+//! notes what is done to memory.
 
-use super::clash::{Access, Act, Clash, Kind, Mask};
+use super::clash::{Access, Act, Clash, Mask};
 use super::lanes::{Known, Lane, Lanes, Name, Symbols};
 use crate::kernel::accesses::memory;
 use cotangent_base::{Map, Set, Span};
 use cotangent_ir::{
-    Control, Exit, Func, FuncId, FuncKind, Global, GlobalKind, Inst, InstData, Link, Memory, Module, Op,
-    Region, Step, SystemValue, Value,
+    Control, Exit, Func, FuncId, FuncKind, Global, Inst, InstData, Link, Module, Op, Region, SystemValue,
+    Value,
 };
 use std::rc::Rc;
 
@@ -107,26 +108,26 @@ impl Frame<'_> {
 pub(super) struct Walk<'m> {
     pub module: &'m Module,
     pub threads: usize,
-    size: [u32; 3],
+    pub size: [u32; 3],
     /// The memory of which something is written.
     pub written: Set<Global>,
     /// The memory whose accesses are collected.
-    watched: &'m Set<Global>,
+    pub watched: &'m Set<Global>,
     pub symbols: Symbols,
     /// The accesses since the last barrier.
     pub phase: Vec<Rc<Access>>,
     /// How many of them came before an operation on waves, which makes some threads wait.
-    awaited: usize,
+    pub awaited: usize,
     /// Which threads are here for sure if they came to the region.
     pub sure: Rc<[bool]>,
     pub choices: Rc<Vec<(Inst, usize)>>,
-    found: Vec<Found>,
+    pub found: Vec<Found>,
     /// For each buffer and texture: the steps that tell groups along an axis apart in all accesses.
-    owners: Map<Global, Vec<(usize, usize)>>,
+    pub owners: Map<Global, Vec<(usize, usize)>>,
     pub fuel: usize,
     depth: usize,
     /// Where the library was called.
-    span: Span,
+    pub span: Span,
 }
 
 /// What is known of a condition in the threads that come to it.
@@ -396,130 +397,6 @@ impl Walk<'_> {
             _ => self.computed(frame, data),
         };
         frame.known.insert(result, known);
-    }
-
-    /// Whether data choose the element that an access is about.
-    fn is_by_data(&self, access: &Access) -> bool {
-        let threads = 0..self.threads;
-        access.path.iter().any(|lanes| threads.clone().any(|thread| self.symbols.is_data(lanes.at(thread))))
-    }
-
-    /// Keeps of the steps that tell groups apart those that do so in this access: multiples of the number of the group, plus less.
-    fn own(&mut self, access: &Access) {
-        let is_own = |lanes: &Lanes, axis: usize| {
-            (0..self.threads).filter(|t| access.threads[*t] != Act::No).all(|t| match lanes.at(t) {
-                Lane::Moved(symbol, x) => self.symbols.tells_apart(symbol, x, axis),
-                Lane::Known(_) | Lane::Unknown => false,
-            })
-        };
-        let steps = access.path.iter().enumerate();
-        let found: Vec<(usize, usize)> = steps
-            .flat_map(|(step, lanes)| {
-                (0..3).filter(|axis| is_own(lanes, *axis)).map(move |axis| (step, axis)).collect::<Vec<_>>()
-            })
-            .collect();
-        let known = self.owners.entry(access.memory).or_insert_with(|| found.clone());
-        known.retain(|step| found.contains(step));
-    }
-
-    /// Whether such steps tell all groups apart, if those of a kernel without threads along an axis do not extend along it.
-    fn is_own(&self, steps: &[(usize, usize)]) -> bool {
-        (0..3).all(|axis| axis > 0 && self.size[axis] == 1 || steps.iter().any(|(_, a)| *a == axis))
-    }
-
-    /// All threads come to a barrier. What was done to other memory than it is about is done, too, but perhaps not seen.
-    fn wait(&mut self, memory: Memory) {
-        let module = self.module;
-        let is_shared = |access: &Rc<Access>| module.globals[access.memory].kind == GlobalKind::Shared;
-        match memory {
-            Memory::All => self.phase.clear(),
-            Memory::Group => self.phase.retain(|access| !is_shared(access)),
-            Memory::Device => self.phase.retain(is_shared),
-        }
-        self.awaited = self.phase.len();
-    }
-
-    /// The part that an access is about, step by step.
-    fn path(&self, frame: &Frame<'_>, data: &InstData) -> Option<Vec<Lanes>> {
-        if let Op::Texel | Op::StoreTexel = data.op {
-            let at = frame.of(data.operands[1]);
-            let Known::Parts(parts) = &at else { return Some(vec![at.number()]) };
-            return Some(parts.iter().map(Known::number).collect());
-        }
-        let path = data.op.path()?;
-        let mut indices = data.operands[data.operands.len() - path.indices()..].iter();
-        let step = |step: &Step| match step {
-            Step::Part(number) => Lanes::All(Lane::Known((*number).into())),
-            Step::Index => {
-                indices.next().map_or(Lanes::All(Lane::Unknown), |index| frame.of(*index).number())
-            }
-        };
-        Some(path.0.iter().map(step).collect())
-    }
-
-    /// Notes an access, and compares it with those since the last barrier.
-    fn access(&mut self, frame: &Frame<'_>, data: &InstData, global: Global, mask: &Mask) {
-        let Some(path) = self.path(frame, data) else { return };
-        let stored = if let Op::Store(_) = data.op {
-            Some(data.operands[1])
-        } else if let Op::StoreTexel = data.op {
-            Some(data.operands[2])
-        } else {
-            None
-        };
-        let kind = match (&data.op, stored) {
-            (Op::Load(_) | Op::Texel, _) => Kind::Read,
-            (Op::Atomic(_), _) => Kind::Atomic,
-            (_, Some(value)) if matches!(frame.func.op(value), Some(Op::Const(_) | Op::Zero)) => Kind::Fill,
-            _ => Kind::Write,
-        };
-        let stored = stored.map_or(vec![], |value| numbers(&frame.of(value)));
-        // Where a pointer leads, and whether anything is done there, is not followed.
-        let is_pointer = matches!(data.op, Op::Point(_));
-        let act = |t: usize| match mask[t] {
-            Act::Yes if self.sure[t] && !is_pointer => Act::Yes,
-            Act::No => Act::No,
-            Act::Yes | Act::Maybe => Act::Maybe,
-        };
-        let span = if self.span.is_none() { data.span } else { self.span };
-        let threads = (0..self.threads).map(act).collect();
-        let choices = self.choices.clone();
-        let access = Access { memory: global, kind, stored, path, threads, choices, span };
-        self.own(&access);
-        if self.phase.iter().any(|other| **other == access) {
-            return;
-        }
-        for (number, other) in self.phase.iter().enumerate() {
-            let most = if number < self.awaited { Clash::Perhaps } else { Clash::Always };
-            let clash = other.clash(&access, &self.symbols).min(most);
-            if clash != Clash::Never {
-                let first = (**other).clone();
-                self.found.push(Found {
-                    first,
-                    second: access.clone(),
-                    clash,
-                    by_data: self.is_by_data(&access),
-                });
-            }
-        }
-        let own = access.clash(&access, &self.symbols);
-        if own != Clash::Never {
-            let (first, second) = (access.clone(), access.clone());
-            self.found.push(Found { first, second, clash: own, by_data: self.is_by_data(&access) });
-        }
-        self.phase.push(Rc::new(access));
-    }
-}
-
-/// The numbers of a value, if it can be followed.
-fn numbers(known: &Known) -> Vec<Lanes> {
-    match known {
-        Known::Number(lanes) => vec![lanes.clone()],
-        Known::Parts(parts) => {
-            let parts: Vec<Vec<Lanes>> = parts.iter().map(numbers).collect();
-            if parts.iter().any(Vec::is_empty) { vec![] } else { parts.concat() }
-        }
-        Known::Nothing => vec![],
     }
 }
 
