@@ -230,8 +230,8 @@ pub struct DerivativeOf {
     /// gradients, which the host adds up; groups lie along x only.
     #[arg(long, requires = "derivative", conflicts_with = "wave_sums")]
     pub deterministic: bool,
-    /// With `--derivative` of an entry point: where all lanes of a wave add to one element of a gradient, add up what they add and let
-    /// one of them add the sum. The device must have arithmetic on waves. CUDA does so without the flag.
+    /// With `--derivative` of an entry point: where all lanes of a wave add to one element of a gradient, add up what they add and
+    /// let one of them add the sum. The device must have arithmetic on waves. CUDA does so without the flag.
     #[arg(long, requires = "derivative")]
     pub wave_sums: bool,
 }

@@ -177,8 +177,8 @@ pub(crate) struct Launch<'p> {
     _zeros: Vec<Bytes>,
     pub limits: Limits,
     pub control: Control,
-    /// Whether memory of two parameters overlaps. Then threads may see each other's writes where the program does not show it, and run
-    /// one by one.
+    /// Whether memory of two parameters overlaps. Then threads may see each other's writes where the program does not show it, and
+    /// run one by one.
     pub shares_memory: bool,
 }
 

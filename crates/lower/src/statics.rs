@@ -5,9 +5,9 @@
 //! static float b = 2 * a;      the program may use `b` first
 //! ```
 //!
-//! Input: the module. Whatever runs a program gives variables their first values in the order of the module's globals. Lowering adds
-//! globals in the order of first use, so the variables are exchanged among their places. Variables that do not read each other stay
-//! in order.
+//! Input: the module. Whatever runs a program gives variables their first values in the order of the module's globals. Lowering
+//! adds globals in the order of first use, so the variables are exchanged among their places. Variables that do not read each other
+//! stay in order.
 
 use cotangent_base::{Map, Set};
 use cotangent_ir::{FuncId, Global, GlobalKind, Module, Op};

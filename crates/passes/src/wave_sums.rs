@@ -1,5 +1,5 @@
-//! Finds the additions to gradients at which all lanes of a wave have one address, as in `weights[j]` in a loop over `j`, and adds up what
-//! these lanes add before memory is touched.
+//! Finds the additions to gradients at which all lanes of a wave have one address, as in `weights[j]` in a loop over `j`, and adds
+//! up what these lanes add before memory is touched.
 //!
 //! ```text
 //! global @sums: rwbuffer<f32> param
@@ -34,8 +34,8 @@
 //! }
 //! ```
 //!
-//! An index is followed by [`Uniform`], through calls: an input of a function varies if it does in one of the calls. The pass runs on
-//! derived kernels, if they may use operations on waves. CUDA has an addition of its own instead, which compares the addresses
+//! An index is followed by [`Uniform`], through calls: an input of a function varies if it does in one of the calls. The pass runs
+//! on derived kernels, if they may use operations on waves. CUDA has an addition of its own instead, which compares the addresses
 //! (`ct::atomic_add_together` in the prelude).
 
 use crate::calls::Calls;

@@ -1,7 +1,7 @@
-//! Runs the threads of a group together on what is known before a launch, and collects what they do to group-shared memory.
+//! Runs the threads of a group together on values that are known before a launch, and collects their accesses to watched memory.
 //!
-//! Where a choice is not known, all sides run: one after the other if threads may choose differently, each for itself if all choose
-//! alike. [`loops`](super::loops) runs loops, [`values`](super::values) says what operations give.
+//! Where a condition is unknown, all sides run: one after the other if threads may choose differently, as alternatives if all
+//! threads choose the same. [`loops`](super::loops) runs loops, [`values`](super::values) computes the results of operations.
 
 use super::clash::{Access, Act, Clash, Kind, Mask};
 use super::lanes::{Known, Lane, Lanes, Name, Symbols};
@@ -13,9 +13,9 @@ use cotangent_ir::{
 };
 use std::rc::Rc;
 
-/// How many instructions run, times the threads.
+/// The most instructions that run, times the number of threads.
 const FUEL: usize = 4_000_000;
-/// How deep calls nest.
+/// The most calls that nest.
 const DEPTH: usize = 24;
 
 /// Two accesses that clash; the first came before the second.
@@ -23,21 +23,21 @@ pub(super) struct Found {
     pub first: Access,
     pub second: Access,
     pub clash: Clash,
-    /// Whether data choose the element.
+    /// Whether the element depends on data.
     pub by_data: bool,
 }
 
-/// What an entry point does to memory.
+/// The accesses of an entry point to memory.
 pub(super) struct Done {
     /// The accesses that clash.
     pub found: Vec<Found>,
     /// The memory of which each group has elements of its own, as far as indices show.
     pub apart: Set<Global>,
-    /// Whether all of the kernel was followed.
+    /// Whether the whole kernel was analyzed.
     pub is_complete: bool,
 }
 
-/// What an entry point does to the memory that is `watched`.
+/// The accesses of an entry point to the memory in `watched`.
 pub(super) fn walk(module: &Module, entry: FuncId, watched: &Set<Global>) -> Done {
     let func = &module.funcs[entry];
     let size = func.entry.as_ref().map_or([1; 3], |entry| entry.threads);
@@ -76,14 +76,14 @@ pub(super) fn walk(module: &Module, entry: FuncId, watched: &Set<Global>) -> Don
     Done { found: walk.found, apart, is_complete: walk.fuel > 0 }
 }
 
-/// Where threads went, with what values.
+/// The threads that reach a point, and their values there.
 pub(super) type Flow = (Mask, Vec<Known>);
 
 /// A function that runs.
 pub(super) struct Frame<'f> {
     pub func: &'f Func,
     pub known: Map<Value, Known>,
-    /// The loops around, from the outside: what left each by `break`, and what goes on by `continue`.
+    /// The enclosing loops, from the outside: the threads that left each by `break`, and those that go on by `continue`.
     pub loops: Vec<[Vec<Flow>; 2]>,
     pub returns: Vec<Flow>,
 }
@@ -108,7 +108,7 @@ pub(super) struct Walk<'m> {
     pub module: &'m Module,
     pub threads: usize,
     size: [u32; 3],
-    /// The memory of which something is written.
+    /// The memory that the module writes.
     pub written: Set<Global>,
     /// The memory whose accesses are collected.
     watched: &'m Set<Global>,
@@ -117,7 +117,7 @@ pub(super) struct Walk<'m> {
     pub phase: Vec<Rc<Access>>,
     /// How many of them came before an operation on waves, which makes some threads wait.
     awaited: usize,
-    /// Which threads are here for sure if they came to the region.
+    /// The threads that are certainly here if they reached the region.
     pub sure: Rc<[bool]>,
     pub choices: Rc<Vec<(Inst, usize)>>,
     found: Vec<Found>,
@@ -125,16 +125,16 @@ pub(super) struct Walk<'m> {
     owners: Map<Global, Vec<(usize, usize)>>,
     pub fuel: usize,
     depth: usize,
-    /// Where the library was called.
+    /// The call of the library function that runs.
     span: Span,
 }
 
-/// What is known of a condition in the threads that come to it.
+/// What is known of a condition in the threads that reach it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// In each thread.
+    /// Its value in each thread.
     Known,
-    /// That it is the same in all.
+    /// Only that it is the same in all threads.
     Alike,
     /// Nothing.
     Apart,
@@ -145,7 +145,7 @@ pub(super) fn is_any(mask: &Mask) -> bool {
 }
 
 impl Walk<'_> {
-    /// What an entry point is given.
+    /// The inputs of an entry point.
     fn inputs(&mut self, func: &Func) -> Vec<Known> {
         let links = func.entry.as_ref().map_or(&[][..], |entry| &entry.inputs).to_vec();
         let [x, y, _] = self.size.map(|n| n as usize);
@@ -174,7 +174,7 @@ impl Walk<'_> {
         links.iter().map(given).collect()
     }
 
-    /// Runs a function. Gives who comes back, with what.
+    /// Runs a function. Returns the threads that return from it, and their results.
     fn function(&mut self, func: &Func, inputs: Vec<Known>, mask: Mask) -> Flow {
         let mut frame = Frame { func, known: Map::default(), loops: vec![], returns: vec![] };
         frame.set(func.inputs(), &inputs);
@@ -186,7 +186,7 @@ impl Walk<'_> {
         self.join(&returns.collect::<Vec<_>>(), count)
     }
 
-    /// Runs a region. Gives who comes to its end, with what it yields.
+    /// Runs a region. Returns the threads that reach its end, and what it yields.
     pub fn region(&mut self, frame: &mut Frame<'_>, region: Region, mut mask: Mask) -> Flow {
         let none: Mask = vec![Act::No; self.threads].into();
         for inst in frame.func.regions[region].insts.clone() {
@@ -253,7 +253,7 @@ impl Walk<'_> {
         if is_any(&end) { mask } else { end }
     }
 
-    /// What is known where flows of threads come together.
+    /// The values where flows of threads meet.
     pub fn join(&mut self, flows: &[Flow], count: usize) -> Flow {
         let act = |thread: usize| flows.iter().map(|(mask, _)| mask[thread]).max().unwrap_or(Act::No);
         let mask: Mask = (0..self.threads).map(act).collect();
@@ -289,7 +289,7 @@ impl Walk<'_> {
         }))
     }
 
-    /// What threads know of what they choose by.
+    /// What is known of the condition of a branch.
     pub fn choice(&self, mask: &Mask, cond: &Lanes) -> Choice {
         let mut here =
             (0..self.threads).filter(|thread| mask[*thread] != Act::No).map(|thread| cond.at(thread));
@@ -338,7 +338,7 @@ impl Walk<'_> {
             self.phase = after;
         }
         (self.sure, self.choices) = (sure, choices);
-        // Who may have gone either way is here unless one of them led away.
+        // A thread that may have taken either side is certainly here only if neither side has an exit.
         let act = |thread: usize| match picks(cond.at(thread)) {
             Some(pick) => flows.get(pick).map_or(Act::No, |(mask, _)| mask[thread]),
             None => {
@@ -398,13 +398,13 @@ impl Walk<'_> {
         frame.known.insert(result, known);
     }
 
-    /// Whether data choose the element that an access is about.
+    /// Whether the element of an access depends on data.
     fn is_by_data(&self, access: &Access) -> bool {
         let threads = 0..self.threads;
         access.path.iter().any(|lanes| threads.clone().any(|thread| self.symbols.is_data(lanes.at(thread))))
     }
 
-    /// Keeps of the steps that tell groups apart those that do so in this access: multiples of the number of the group, plus less.
+    /// Removes steps that do not tell groups apart in this access: see [`Symbols::tells_apart`].
     fn own(&mut self, access: &Access) {
         let is_own = |lanes: &Lanes, axis: usize| {
             (0..self.threads).filter(|t| access.threads[*t] != Act::No).all(|t| match lanes.at(t) {
@@ -422,12 +422,13 @@ impl Walk<'_> {
         known.retain(|step| found.contains(step));
     }
 
-    /// Whether such steps tell all groups apart, if those of a kernel without threads along an axis do not extend along it.
+    /// Whether such steps tell all groups apart. A kernel without threads along y or z is assumed to have one group along that
+    /// axis.
     fn is_own(&self, steps: &[(usize, usize)]) -> bool {
         (0..3).all(|axis| axis > 0 && self.size[axis] == 1 || steps.iter().any(|(_, a)| *a == axis))
     }
 
-    /// All threads come to a barrier. What was done to other memory than it is about is done, too, but perhaps not seen.
+    /// All threads reach a barrier. It ends accesses to its own memory only: others may not be visible yet.
     fn wait(&mut self, memory: Memory) {
         let module = self.module;
         let is_shared = |access: &Rc<Access>| module.globals[access.memory].kind == GlobalKind::Shared;
@@ -439,7 +440,7 @@ impl Walk<'_> {
         self.awaited = self.phase.len();
     }
 
-    /// The part that an access is about, step by step.
+    /// The steps of the path to the part that is accessed.
     fn path(&self, frame: &Frame<'_>, data: &InstData) -> Option<Vec<Lanes>> {
         if let Op::Texel | Op::StoreTexel = data.op {
             let at = frame.of(data.operands[1]);
@@ -474,7 +475,7 @@ impl Walk<'_> {
             _ => Kind::Write,
         };
         let stored = stored.map_or(vec![], |value| numbers(&frame.of(value)));
-        // Where a pointer leads, and whether anything is done there, is not followed.
+        // The analysis does not follow pointers: there may be no access.
         let is_pointer = matches!(data.op, Op::Point(_));
         let act = |t: usize| match mask[t] {
             Act::Yes if self.sure[t] && !is_pointer => Act::Yes,
@@ -511,7 +512,7 @@ impl Walk<'_> {
     }
 }
 
-/// The numbers of a value, if it can be followed.
+/// The numbers of a value, if they are known.
 fn numbers(known: &Known) -> Vec<Lanes> {
     match known {
         Known::Number(lanes) => vec![lanes.clone()],
@@ -523,7 +524,7 @@ fn numbers(known: &Known) -> Vec<Lanes> {
     }
 }
 
-/// The accesses of one path through the program or another.
+/// The accesses of two alternative paths through the program.
 pub(super) fn either(mut one: Vec<Rc<Access>>, other: Vec<Rc<Access>>) -> Vec<Rc<Access>> {
     for access in other {
         if !one.iter().any(|known| Rc::ptr_eq(known, &access)) {
