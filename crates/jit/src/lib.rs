@@ -38,13 +38,13 @@
 //! # Threads
 //!
 //! Groups run on all cores ([`cores`]). The threads of a group run one after the other, on one core ([`worker`]). In groups with
-//! barriers each thread, or each eight threads in lanes, has a stack of its own, of which one runs at a time, from barrier to
-//! barrier ([`turns`]): the same order as the interpreter's. So have groups whose lanes meet in waves ([`trail`]). [`monitor`] ends
-//! a launch early.
+//! barriers each thread, or each eight threads in lanes, has its own stack. One stack runs at a time, from barrier to barrier
+//! ([`turns`]), in the interpreter's order. Groups whose lanes meet in waves also have such stacks ([`trail`]). [`monitor`] ends a
+//! launch early.
 //!
 //! # Lanes
 //!
-//! If the group is large enough and nothing in the program speaks against it, threads run side by side in vectors ([`lanes`]),
+//! If the group is large enough and the program has nothing that lanes refuse, threads run side by side in vectors ([`lanes`]),
 //! as many at once as there are lanes; what is left over of a group runs as scalar code. [`Options::lanes`] forces either form.
 //! Both compute the same, bit for bit.
 //!

@@ -176,7 +176,7 @@ fn apart(scalar: Scalar, x: f64, by: f64) -> Result<[f64; 2], cotangent_runtime:
         Number::Float(number).write(scalar, &mut written)?;
         Ok(Number::read(scalar, &written).as_f64())
     };
-    // Away from zero numbers are further apart: what is rounded there has its counterpart on the other side.
+    // Numbers further from zero are further apart, so a step rounded there has an exact counterpart on the other side.
     let outward = if x < 0.0 { -1.0 } else { 1.0 };
     let mut distance = by.abs();
     let mut far = rounded(x + outward * distance)?;
