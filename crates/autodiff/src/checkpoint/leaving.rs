@@ -98,7 +98,7 @@ impl Search<'_> {
                 if is_constant(func, otherwise, leaving.with) {
                     self.follow(data.operands[0], Leaving { with: false, ..leaving });
                 }
-                // An `if` computes only the side that it chooses.
+                // What an `if` does not choose, it does not compute either.
                 if matches!(op, Op::If) {
                     self.follow(then, leaving);
                     self.follow(otherwise, leaving);

@@ -13,7 +13,7 @@ impl Lanes<'_, '_, '_> {
         if !self.mask.is_full() {
             return self.refuse("barriers in branches that lanes take apart");
         }
-        // If a lane is dead, the threads before it have run as far as they can.
+        // Threads before a dead lane have come as far as they may.
         let live = self.body.load_state(types::I32, at::LIVE);
         let is_whole = self.body.is_const(live, (1 << LANES) - 1);
         let (end, whole) = (self.body.stopped_block(), self.body.b.create_block());

@@ -1,7 +1,7 @@
 //! Runs the threads of a group together on values that are known before a launch, and collects their accesses to watched memory.
 //!
-//! Where a condition is unknown, all sides run: one after the other if threads may choose differently, as alternatives if all
-//! threads choose the same. [`loops`](super::loops) runs loops, [`values`](super::values) computes the results of operations.
+//! Where a choice is not known, all sides run: one after the other if threads may choose differently, each for itself if all choose
+//! alike. [`loops`](super::loops) runs loops, [`values`](super::values) says what operations give.
 
 use super::clash::{Access, Act, Clash, Kind, Mask};
 use super::lanes::{Known, Lane, Lanes, Name, Symbols};
@@ -108,7 +108,7 @@ pub(super) struct Walk<'m> {
     pub module: &'m Module,
     pub threads: usize,
     size: [u32; 3],
-    /// The memory that the module writes.
+    /// The memory of which something is written.
     pub written: Set<Global>,
     /// The memory whose accesses are collected.
     watched: &'m Set<Global>,
@@ -117,7 +117,7 @@ pub(super) struct Walk<'m> {
     pub phase: Vec<Rc<Access>>,
     /// How many of them came before an operation on waves, which makes some threads wait.
     awaited: usize,
-    /// The threads that are certainly here if they reached the region.
+    /// Which threads are here for sure if they came to the region.
     pub sure: Rc<[bool]>,
     pub choices: Rc<Vec<(Inst, usize)>>,
     found: Vec<Found>,
@@ -125,7 +125,7 @@ pub(super) struct Walk<'m> {
     owners: Map<Global, Vec<(usize, usize)>>,
     pub fuel: usize,
     depth: usize,
-    /// The call of the library function that runs.
+    /// Where the library was called.
     span: Span,
 }
 
@@ -398,13 +398,13 @@ impl Walk<'_> {
         frame.known.insert(result, known);
     }
 
-    /// Whether the element of an access depends on data.
+    /// Whether data choose the element that an access is about.
     fn is_by_data(&self, access: &Access) -> bool {
         let threads = 0..self.threads;
         access.path.iter().any(|lanes| threads.clone().any(|thread| self.symbols.is_data(lanes.at(thread))))
     }
 
-    /// Removes steps that do not tell groups apart in this access: see [`Symbols::tells_apart`].
+    /// Keeps of the steps that tell groups apart those that do so in this access: multiples of the number of the group, plus less.
     fn own(&mut self, access: &Access) {
         let is_own = |lanes: &Lanes, axis: usize| {
             (0..self.threads).filter(|t| access.threads[*t] != Act::No).all(|t| match lanes.at(t) {
@@ -422,13 +422,12 @@ impl Walk<'_> {
         known.retain(|step| found.contains(step));
     }
 
-    /// Whether such steps tell all groups apart. A kernel without threads along y or z is assumed to have one group along that
-    /// axis.
+    /// Whether such steps tell all groups apart, if those of a kernel without threads along an axis do not extend along it.
     fn is_own(&self, steps: &[(usize, usize)]) -> bool {
         (0..3).all(|axis| axis > 0 && self.size[axis] == 1 || steps.iter().any(|(_, a)| *a == axis))
     }
 
-    /// All threads reach a barrier. It ends accesses to its own memory only: others may not be visible yet.
+    /// All threads come to a barrier. What was done to other memory than it is about is done, too, but perhaps not seen.
     fn wait(&mut self, memory: Memory) {
         let module = self.module;
         let is_shared = |access: &Rc<Access>| module.globals[access.memory].kind == GlobalKind::Shared;
@@ -440,7 +439,7 @@ impl Walk<'_> {
         self.awaited = self.phase.len();
     }
 
-    /// The steps of the path to the part that is accessed.
+    /// The part that an access is about, step by step.
     fn path(&self, frame: &Frame<'_>, data: &InstData) -> Option<Vec<Lanes>> {
         if let Op::Texel | Op::StoreTexel = data.op {
             let at = frame.of(data.operands[1]);
@@ -475,7 +474,7 @@ impl Walk<'_> {
             _ => Kind::Write,
         };
         let stored = stored.map_or(vec![], |value| numbers(&frame.of(value)));
-        // The analysis does not follow pointers: there may be no access.
+        // Where a pointer leads, and whether anything is done there, is not followed.
         let is_pointer = matches!(data.op, Op::Point(_));
         let act = |t: usize| match mask[t] {
             Act::Yes if self.sure[t] && !is_pointer => Act::Yes,
@@ -512,7 +511,7 @@ impl Walk<'_> {
     }
 }
 
-/// The numbers of a value, if they are known.
+/// The numbers of a value, if it can be followed.
 fn numbers(known: &Known) -> Vec<Lanes> {
     match known {
         Known::Number(lanes) => vec![lanes.clone()],
