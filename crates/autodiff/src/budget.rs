@@ -1,14 +1,16 @@
-//! `budget`: finds how every backward derivative stays within a number of bytes: `--context BYTES`.
+//! `budget`: for `--context BYTES`, finds policies under which every backward derivative stays within that number of bytes.
 //!
-//! Input: a module with a [budget](cotangent_ir::Module::budget). Output: a [`Policy`] for each backward derivative that it requests.
+//! Input: a module with a [budget](cotangent_ir::Module::budget). Output: a [`Policy`] for each backward derivative that it
+//! requests.
 //!
 //! Two things make a backward pass store less. A byte can count more against work done again: its *price* in the minimum cut of
-//! [`checkpoint`](mod@crate::checkpoint). And loops can be cut into [`segments`](mod@crate::segments). The policies of [`LADDER`] are
-//! tried in turn, on copies of the module, until everything that is stored at a time fits: first higher prices, which
-//! cost the least work, then loops cut by the square root, which run twice, then by the logarithm. The price is then lowered again
-//! to the least that fits. A derivative that no policy makes small enough is an error that says what would fit.
+//! [`checkpoint`](mod@crate::checkpoint). And loops can be cut into [`segments`](mod@crate::segments). The policies of [`LADDER`]
+//! are tried in turn, on copies of the module, until everything that is stored at a time fits: first higher prices, which cost the
+//! least work, then loops cut by the square root, which run twice, then by the logarithm. The price is then lowered again to the
+//! least that fits. A derivative that no policy makes small enough is an error that says what would fit.
 //!
-//! What counts is what is stored at a time, with what calls that run again store meanwhile ([`Report::peak`](crate::report::Report)).
+//! What counts is what is stored at a time, with what calls that run again store meanwhile
+//! ([`Report::peak`](crate::report::Report)).
 
 use crate::codes;
 use crate::driver::{start, write};

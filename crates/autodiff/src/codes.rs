@@ -37,9 +37,9 @@ cotangent_base::codes! {
     E0607 WRONG_SIGNATURE = "derivative has the wrong signature";
 
     /// The backward pass runs a loop in reverse. Every iteration needs values that the forward pass computed in that iteration.
-    /// They are stored in an array, so the compiler must know the largest iteration count. It infers the count of loops that
-    /// count to a constant, and of many others. On the CPU, other loops are cut into segments that run again. Shaders and CUDA need a
-    /// bound, and so does a loop that must not run twice, since it writes memory for example.
+    /// They are stored in an array, so the compiler must know the largest iteration count. It infers the count of loops that count
+    /// to a constant, and of many others. On the CPU, other loops are cut into segments that run again. Shaders and CUDA need a
+    /// bound. So does a loop that must not run twice, for example because it writes memory.
     ///
     /// Write `[MaxIters(n)]` before the loop. A loop that exceeds it stops the program. Or write `[Checkpoint(log)]`: then the
     /// backward pass runs parts of the loop again, and needs no bound.
@@ -88,13 +88,13 @@ cotangent_base::codes! {
 
     /// The derivative of a kernel propagates derivatives through the memory that the kernel accesses: buffers, uniforms,
     /// group-shared and `static` variables. Some accesses have no derivative: atomic operations on floats other than additions, the
-    /// old value of an atomic addition, interface values in memory, and memory that is chosen at run time. A derivative is also lost where a
-    /// value passes through an operation on waves, quads or the bits of a float, also by way of memory of integers, or through data that
-    /// the derivative of a structure or a custom derivative leaves out. A custom derivative also leaves out what its function reads
-    /// from memory, unless it writes to memory itself. Only compute kernels can be differentiated.
+    /// old value of an atomic addition, interface values in memory, and memory that is chosen at run time. A derivative is also
+    /// lost where a value passes through an operation on waves, quads or the bits of a float, also by way of memory of integers, or
+    /// through data that the derivative of a structure or a custom derivative leaves out. A custom derivative also leaves out what
+    /// its function reads from memory, unless it writes to memory itself. Only compute kernels can be differentiated.
     ///
-    /// Rewrite the code as the message says, move it to a function with a custom derivative, or write `detach` or `no_diff` where no
-    /// derivative is intended.
+    /// Rewrite the code as the message says, move it to a function with a custom derivative, or write `detach` or `no_diff` where
+    /// no derivative is intended.
     E0615 KERNEL = "kernel has no derivative";
 
     /// A kernel can be differentiated if no thread touches an element of a buffer that another thread writes in the same dispatch.
@@ -105,17 +105,17 @@ cotangent_base::codes! {
     /// Write to another buffer than the kernel reads from, or dispatch twice. In a group, group-shared memory with barriers works.
     E0616 KERNEL_RACE = "threads of a kernel race";
 
-    /// `[Checkpoint(..)]` cuts a loop into segments, and the backward pass runs each segment again. A loop that writes memory, reads
-    /// memory that is written elsewhere, or waits for other threads must not run twice. If the derivative is differentiated again,
-    /// neither must one that calls functions with custom derivatives.
+    /// `[Checkpoint(..)]` cuts a loop into segments, and the backward pass runs each segment again. A loop that writes memory,
+    /// reads memory that is written elsewhere, or waits for other threads must not run twice. If the derivative is differentiated
+    /// again, neither must one that calls functions with custom derivatives.
     ///
     /// Remove the attribute, or move what cannot run twice out of the loop: collect the values in an array, for example, and write
     /// them to memory afterwards.
     E0617 NOT_CUT = "cannot cut a loop into segments";
 
     /// `--context BYTES` limits what a backward pass stores at a time. Recomputing everything that can be recomputed, and cutting
-    /// loops into segments, was not enough: some values cannot be recomputed, such as what was loaded from memory that changes, and the
-    /// loop over the segments of a loop stores something for each.
+    /// loops into segments, was not enough: some values cannot be recomputed, such as what was loaded from memory that changes, and
+    /// the loop over the segments of a loop stores something for each.
     ///
     /// Allow as many bytes as the message says.
     E0618 BUDGET = "backward pass exceeds its budget";
@@ -135,15 +135,15 @@ cotangent_base::codes! {
     /// then no custom derivative of it runs in any mode. A derivative of the other mode that does nothing serves one mode alone.
     W0601 ONE_MODE = "custom derivative serves the other mode only";
 
-    /// A derived kernel reads and writes a buffer, and its indices do not show that each thread has elements of its own. The derivative
-    /// is right only if no thread touches an element that another thread writes in the same dispatch. The same holds for group-shared
-    /// memory between two barriers.
+    /// A derived kernel reads and writes a buffer, and its indices do not show that each thread has elements of its own. The
+    /// derivative is right only if no thread touches an element that another thread writes in the same dispatch. The same holds for
+    /// group-shared memory between two barriers.
     ///
     /// ```slang
     /// heat[next[id.x]] = 0.5 * heat[id.x]; // warning: `next` could lead to the element of another thread
     /// ```
     ///
-    /// `cotangent gradcheck --entry` compares the gradients with finite differences. To avoid the warning, read from one buffer and write to another. An
-    /// index such as `4 * id.x + k`, with `k` from 0 to 3, shows that elements belong to one thread.
+    /// `cotangent gradcheck --entry` compares the gradients with finite differences. To avoid the warning, read from one buffer and
+    /// write to another. An index such as `4 * id.x + k`, with `k` from 0 to 3, shows that elements belong to one thread.
     W0602 KERNEL_SHARES = "threads of a kernel may share elements";
 }

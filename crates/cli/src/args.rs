@@ -108,8 +108,8 @@ pub struct Given {
     /// arguments.
     #[arg(long, value_name = "NAME=TYPE,..")]
     pub specialize: Vec<String>,
-    /// Define a `type_param`, an `extern struct` or an `extern static const`, or the length of an array of resources without
-    /// one.
+    /// Define a `type_param`, an `extern struct` or an `extern static const`, or set the length of an array of resources that has
+    /// none.
     #[arg(long, value_name = "NAME=TYPE")]
     pub specialize_global: Vec<String>,
     /// Set the type of a shader parameter of interface type.
@@ -230,8 +230,8 @@ pub struct DerivativeOf {
     /// gradients, which the host adds up; groups lie along x only.
     #[arg(long, requires = "derivative", conflicts_with = "wave_sums")]
     pub deterministic: bool,
-    /// With `--derivative` of an entry point: where all lanes of a wave add to one element of a gradient, add up what they add and let
-    /// one of them add the sum. The device must have arithmetic on waves. CUDA does so without the flag.
+    /// With `--derivative` of an entry point: where all lanes of a wave add to one element of a gradient, sum over the lanes and
+    /// let one of them add the sum. The device must support arithmetic on waves. CUDA does this without the flag.
     #[arg(long, requires = "derivative")]
     pub wave_sums: bool,
 }

@@ -138,7 +138,7 @@ impl Evaluator {
     /// Fails if there is not enough memory for the values of parameters: here each number takes many bytes.
     pub fn check_room(params: &Params) -> Result<(), Error> {
         let bytes = params.iter().map(|(_, _, _, bytes)| bytes.len()).fold(0, usize::saturating_add);
-        // The values are there twice.
+        // There are two copies of the values.
         room_for(bytes.saturating_mul(2 * size_of::<Val>()))
     }
 

@@ -40,7 +40,7 @@ pub struct Reflection {
 pub struct Constant {
     /// Its name.
     pub name: Symbol,
-    /// The number by which the host knows it.
+    /// The number by which the host sets it.
     pub id: u32,
     /// Its type in the emitted code, where a `bool` is a `uint`.
     pub ty: &'static str,

@@ -1,7 +1,8 @@
 //! The programs of `tests/kernels` and `examples/kernels`: derivatives of whole kernels.
 //!
-//! A header names the kernel (`//kernel: main`), the number of groups (`//groups: 2`), how matrices lie (`//matrices: column`), the parameters (`//set: x=f32[1, 2]`) and, if
-//! they are known from elsewhere, gradients with cotangents of one (`//expect: x=f32[..]`). For every file:
+//! A header names the kernel (`//kernel: main`), the number of groups (`//groups: 2`), the layout of matrices
+//! (`//matrices: column`), the parameters (`//set: x=f32[1, 2]`) and, if they are known from elsewhere, gradients with cotangents
+//! of one (`//expect: x=f32[..]`). For every file:
 //!
 //! - the gradients are as expected;
 //! - gradients agree with finite differences of the whole dispatch;

@@ -1,5 +1,5 @@
-//! Samples in kernels, for every kind of texture, address mode and filter: gradients by texels, coordinates and level agree with finite
-//! differences of the dispatch, and with those of `DiffTexture1D` and its kin, which the library computes.
+//! Samples in kernels, for every kind of texture, address mode and filter: gradients by texels, coordinates and level agree with
+//! finite differences of the dispatch, and with those of `DiffTexture1D` and its kin, which the library computes.
 
 use cotangent::interp::Interpreter;
 use cotangent::ir::Mode;

@@ -391,7 +391,7 @@ impl FuncEmitter<'_, '_> {
         }
     }
 
-    /// Declares a slot without a value, unless it has been. On the host, what is large does not go on the stack.
+    /// Declares a slot without a value, unless it is declared already. On the host, large slots are not on the stack.
     pub fn declare(&mut self, slot: Slot) {
         if !self.declared.insert(slot) {
             return;

@@ -19,7 +19,7 @@ use naga::{BinaryOperator, Expression, Handle, Literal, ScalarKind, Statement};
 
 type Expr = Handle<Expression>;
 
-/// The most numbers that a load or store of words is written out for: naga's writers take quadratic time in some languages.
+/// The most numbers in a load or store that is written out as words: some of naga's writers take quadratic time.
 const MOST_NUMBERS: u64 = 1 << 14;
 
 /// How many numbers a value consists of.

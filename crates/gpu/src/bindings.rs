@@ -1,4 +1,4 @@
-//! Creates what a program is bound to, buffers and textures, and describes it to wgpu.
+//! Creates the buffers and textures that a program is bound to, and describes them to wgpu.
 
 use crate::run::{Bound, Layouts};
 use crate::texture::sampler_kind;

@@ -175,7 +175,8 @@ impl Interpreter {
 }
 
 impl Program {
-    /// A value from bytes in C layout; none if it has more elements than a program may have. Such a program stops when it reads one.
+    /// A value from bytes in C layout; none if it has more elements than a program may have. Such a program stops when it reads
+    /// one.
     pub fn value(&self, ty: Ty, bytes: &[u8]) -> Val {
         let types = &self.module().types;
         if array_elements(types, ty) > self.options().max_elements {

@@ -152,7 +152,7 @@ features! {
     LargeValue => native("variables of more than 4 MiB", [Yes, Yes, No, Yes, Yes]),
     /// Values of more bytes than naga counts, with small integers as 32-bit ones.
     HugeValue => native("values of 2 GiB or more, where 8-bit and 16-bit integers count as 32-bit ones", [No; 5]),
-    /// Values that are assembled from so many words that shaders become too long.
+    /// Values assembled from so many words that the shader would become too long.
     LongWords => native("values of more than 16,384 numbers in memory that is accessed as words", [No; 5]),
     /// `packoffset`.
     PackOffset => alike("`packoffset`", No, No, No),

@@ -1,14 +1,14 @@
 //! Derivatives in flat memory: a value as a run of floats in a buffer or array of floats.
 //!
-//! Input: a handle of the memory, the number of the first float, and the value or its type. A value has its floats in order, without
-//! padding; what is no float takes no room. So a value of any type can be added to memory float by float, which is all that atomic
-//! operations can do on every target. The memory may hold floats of another width: numbers are converted.
+//! Input: a handle of the memory, the index of the first float, and the value or its type. The floats of a value are in order,
+//! without padding; other scalars take no room. So a value of any type can be added to memory float by float, which is all that
+//! atomic operations can do on every target. The memory may hold floats of another width: numbers are converted.
 //!
 //! ```text
 //! struct { f32 a; f32x2 b[3]; i32 n; }     a  b[0].x  b[0].y  b[1].x  b[1].y  b[2].x  b[2].y
 //! ```
 //!
-//! A matrix has its floats in the order in which the matrices of the host lie: [`Order`] says row by row or column by column.
+//! The floats of a matrix are in the order of the host's layout: [`Order`] says row-major or column-major.
 
 use crate::layout::Matrices;
 use crate::{Atomic, AtomicKind, Builder, Const, LoopInfo, Op, Path, StructId, Ty, Type, Types, Value};
@@ -17,46 +17,46 @@ use cotangent_base::{Map, Scalar};
 /// Arrays of more elements than this are accessed in a loop.
 const UNROLLED: u32 = 4;
 
-/// How the matrices of values lie.
+/// The layout of matrices in values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Order {
-    /// Those whose structure says nothing.
+    /// The layout of those for which no structure specifies one.
     pub matrices: Matrices,
-    /// Those that are fields of these structures, by the number of the field.
+    /// The layout of fields of structures, by structure and field index.
     pub own: Map<(StructId, u32), Matrices>,
 }
 
 impl Order {
-    /// All matrices lie alike, unless their structures say something else.
+    /// All matrices have the same layout, unless their structures specify another one.
     pub fn new(matrices: Matrices) -> Order {
         Order { matrices, own: Map::default() }
     }
 }
 
-/// How the parts of one value lie.
+/// The layout of the parts of one value.
 #[derive(Clone, Copy)]
 pub struct Lie<'o> {
     order: &'o Order,
-    /// Of matrices.
+    /// The layout of matrices.
     matrices: Matrices,
-    /// The distance of the components of a vector: more than one in rows of a matrix that lies column by column.
+    /// The distance between components of a vector: more than one in rows of a column-major matrix.
     lanes: u32,
 }
 
 impl<'o> Lie<'o> {
-    /// Of a value that is no part of another.
+    /// The layout of a value that is not a part of another.
     pub const fn new(order: &'o Order) -> Lie<'o> {
         Lie { order, matrices: order.matrices, lanes: 1 }
     }
 
-    /// Of a field.
+    /// The layout of a field.
     pub fn field(self, types: &Types, id: StructId, index: u32) -> Lie<'o> {
         let own = self.order.own.get(&(id, index)).copied();
         let own = own.or_else(|| types.struct_def(id).own_matrices(index as usize));
         Lie { matrices: own.unwrap_or(self.order.matrices), lanes: 1, ..self }
     }
 
-    /// Of the parts of a vector, matrix or array: their distance, and how each of them lies.
+    /// The parts of a vector, matrix or array: the distance between them, and the layout of each.
     pub fn parts(self, types: &Types, ty: Ty) -> (u32, Lie<'o>) {
         match types.get(ty) {
             Type::Vector(..) => (self.lanes, self),
@@ -189,7 +189,7 @@ fn each(
     }
 }
 
-/// How many floats are before each part of a value of such a type, and how the part lies.
+/// For each part of a value of this type, the number of floats before it, and its layout.
 fn parts_of<'o>(types: &Types, lie: Lie<'o>, ty: Ty) -> Vec<(u32, Lie<'o>)> {
     if let Type::Struct(id) = types.get(ty) {
         let mut skipped = 0;

@@ -24,7 +24,7 @@ pub struct Module {
     pub prefer: Prefer,
     /// How reverse mode cuts loops that say nothing about it.
     pub segments: Segments,
-    /// Whether reverse mode also cuts loops that would otherwise be refused: without a bound, or storing too much.
+    /// Whether reverse mode cuts loops that it would otherwise refuse, because they have no bound or store too much.
     pub cuts_long_loops: bool,
     /// The most bytes that a backward derivative may store at a time.
     pub budget: Option<u64>,

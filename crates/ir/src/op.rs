@@ -200,16 +200,16 @@ ops! {
     Print(Symbol) "print" Write No;
     /// `(value..) -> any or ()`. Text in the language of the target, in which `$0` is the first value.
     TargetText(Symbol) "target_text" Write No;
-    /// `(handle, index..) -> ref<part>`. Points to a part; one of a buffer without elements is null. An index outside traps when the
-    /// pointer is used.
+    /// `(handle, index..) -> ref<part>`. Points to a part; one of a buffer without elements is null. An index outside traps when
+    /// the pointer is used.
     Point(Path) "point" None No;
     /// `(p: ref<T>, n: integer) -> ref<T>`. The pointer moved by `n` elements.
     Offset "offset" None No;
-    /// `(p: ref<T> or buffer) -> u64`. A number that tells places apart and orders those of one array; 0 for the null pointer, which
-    /// is `zero`.
+    /// `(p: ref<T> or buffer) -> u64`. A number that tells places apart and orders those of one array; 0 for the null pointer,
+    /// which is `zero`.
     Address "address" None No;
-    /// `(a: u64 or ref<U>) -> ref<T>`. A pointer to the address that a number encodes, or that another pointer has, whatever the type
-    /// of the data there. It moves along all of that memory. A number that no `address` gave is null.
+    /// `(a: u64 or ref<U>) -> ref<T>`. A pointer to the address that a number encodes, or that another pointer has, whatever the
+    /// type of the data there. It moves along all of that memory. A number that no `address` gave is null.
     Pointer "pointer" None No;
     /// `(handle) -> u32`. How many elements a buffer has.
     Length "length" None No;
@@ -284,8 +284,8 @@ impl Op {
         }
     }
 
-    /// Whether it may run again although it counts as a write: an assertion that held once holds again, and the index of a lane does
-    /// not change.
+    /// Whether it may run again although it counts as a write: an assertion that held once holds again, and the index of a lane
+    /// does not change.
     const fn is_harmless(&self) -> bool {
         match self {
             Op::Assert(_) => true,

@@ -27,7 +27,7 @@ pub struct ShaderParams {
     pub owned: Vec<Global>,
     /// Whether such an entry point may be launched with groups along x only.
     pub along_x: bool,
-    /// Whether a derived kernel adds up in waves what all lanes add to one element.
+    /// Whether a derived kernel sums in waves where all lanes add to one element.
     pub wave_sums: bool,
     /// Where a parameter is declared of which we do not know the layout, so that we do not know those behind it either.
     pub unknown: Option<Span>,

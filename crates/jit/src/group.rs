@@ -16,7 +16,7 @@ impl Program {
         if self.run_lanes.is_some() { LANES as u32 } else { 1 }
     }
 
-    /// Runs the thread that a state is of or, in lanes, it and those after it. Gives whether one stopped. If one of several
+    /// Runs the thread of a state or, in lanes, it and those after it. Returns whether one stopped. If one of several
     /// stopped, the state says which.
     ///
     /// # Safety
@@ -32,7 +32,7 @@ impl Program {
 }
 
 impl Launch<'_> {
-    /// How many threads run at once, if so many are left of a group.
+    /// The number of threads that run at once, if this many are left of a group.
     pub fn at_once(&self, left: u32) -> u32 {
         let lanes = self.program.lanes();
         if self.shares_memory || left < lanes { 1 } else { lanes }

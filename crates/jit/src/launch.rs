@@ -106,7 +106,7 @@ impl Program {
         launch.control.within(limits.max_time, || cores::run(&launch, groups, monitor, output))
     }
 
-    /// Whether it can run on such memory. If not, what was compiled without lanes can.
+    /// Whether it can run on such memory. If not, the program that was compiled without lanes can.
     pub(crate) fn takes(&self, given: &[Given]) -> bool {
         self.run.is_some() || !shares_memory(given)
     }
@@ -177,8 +177,8 @@ pub(crate) struct Launch<'p> {
     _zeros: Vec<Bytes>,
     pub limits: Limits,
     pub control: Control,
-    /// Whether memory of two parameters overlaps. Then threads may see each other's writes where the program does not show it, and run
-    /// one by one.
+    /// Whether memory of two parameters overlaps. Then threads may see each other's writes where the program does not show it, so
+    /// they run one by one.
     pub shares_memory: bool,
 }
 
@@ -248,7 +248,7 @@ mod tests {
         assert!(shares_memory(&[part(0, 8), part(0, 8)]));
         assert!(shares_memory(&[part(4, 8), part(0, 8)]));
         assert!(shares_memory(&[part(0, 16), part(4, 4), part(12, 4)]));
-        // What has no elements overlaps nothing.
+        // Memory without elements overlaps nothing.
         assert!(!shares_memory(&[part(0, 8), part(4, 0)]));
     }
 }

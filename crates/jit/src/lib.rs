@@ -27,9 +27,9 @@
 //!
 //! # Functions
 //!
-//! A function takes the [`State`](state::State) of its thread, its inputs as leaves or addresses, and addresses for outputs that are
-//! in memory. It returns a status and the leaves of the other outputs. Status 0 means that it reached its end. Otherwise the state
-//! says why it stopped, and callers record the call and return at once. Regions become blocks; arguments and results of
+//! A function takes the [`State`](state::State) of its thread, its inputs as leaves or addresses, and addresses for outputs that
+//! are in memory. It returns a status and the leaves of the other outputs. Status 0 means that it reached its end. Otherwise the
+//! state says why it stopped, and callers record the call and return at once. Regions become blocks; arguments and results of
 //! regions become parameters of blocks.
 //!
 //! Elementary functions of binary32 are those of [`cotangent_maths`], inlined ([`maths`]). Those of binary16 and binary64 call
@@ -38,21 +38,21 @@
 //! # Threads
 //!
 //! Groups run on all cores ([`cores`]). The threads of a group run one after the other, on one core ([`worker`]). In groups with
-//! barriers each thread, or each eight threads in lanes, has a stack of its own, of which one runs at a time, from barrier to barrier
-//! ([`turns`]): the same order as the interpreter's. So have groups whose lanes meet in waves ([`trail`]). [`monitor`] ends a launch
-//! early.
+//! barriers each thread, or each eight threads in lanes, has its own stack. One stack runs at a time, from barrier to barrier
+//! ([`turns`]), in the interpreter's order. Groups whose lanes meet in waves also have such stacks ([`trail`]). [`monitor`] ends a
+//! launch early.
 //!
 //! # Lanes
 //!
-//! If the group is large enough and nothing in the program speaks against it, threads run side by side in vectors ([`lanes`]),
+//! If the group is large enough and the program has nothing that lanes refuse, threads run side by side in vectors ([`lanes`]),
 //! as many at once as there are lanes; what is left over of a group runs as scalar code. [`Options::lanes`] forces either form.
 //! Both compute the same, bit for bit.
 //!
 //! # What is refused
 //!
 //! [`Unsupported`] has the source location and the reason: more than 2 GiB of local values or of variables of a group, the
-//! interpreter's wide mode (`passes::widen` makes a program of it), pointers to values of interface type whose memory is not known, and whatever only
-//! exists between the passes of autodiff.
+//! interpreter's wide mode (`passes::widen` makes a program of it), pointers to values of interface type whose memory is not known,
+//! and whatever only exists between the passes of autodiff.
 
 // A new variant must be looked at wherever its enumeration is matched.
 #![deny(clippy::wildcard_enum_match_arm)]

@@ -4,8 +4,8 @@ cotangent_base::codes! {
     /// A value has a type that the compiler does not support yet: an array without a length, a handle in a shader, a type larger than 2 GiB,
     /// or a shader parameter of a structure with more than 65536 fields, counting nested ones.
     ///
-    /// Give the array a length, or use a buffer. The length of a shader parameter can be given on the command line:
-    /// `--specialize-global textures=8`; `run --set 'textures[7]=..'` gives it too.
+    /// Give the array a length, or use a buffer. The command line can specify the length of a shader parameter:
+    /// `--specialize-global textures=8`, or `run --set 'textures[7]=..'`.
     E0720 UNSUPPORTED_TYPE = "type not supported yet";
 
     /// The compiler does not support this statement or expression yet. The message names it.

@@ -30,7 +30,7 @@
 //! | `synth`                             | synthesized members of `IDifferentiable`                      |
 //! | `global`                            | parameters of the shader, `static` and group-shared variables |
 //! | `specialized`                       | specialization constants                                      |
-//! | `statics`                           | nothing; orders `static` variables by what they begin with    |
+//! | `statics`                           | nothing; orders `static` variables by their initial values    |
 //! | `params`, `matrices`                | declared parameters of the shader; layouts of matrices        |
 //! | `entry`                             | entry points                                                  |
 //! | `thread`                            | the numbers of a thread, for functions that ask for them      |

@@ -17,7 +17,7 @@ use cotangent_sema::kind_group;
 /// The most resources in one array. Each is a global of its own.
 const MOST_RESOURCES: u64 = 1 << 14;
 
-/// The most bytes of uniforms in a program that runs: the host sets them aside. Shaders have much less room for them.
+/// The most bytes of uniforms in a program that runs: the host allocates them. Shaders allow far fewer.
 const MOST_UNIFORM_BYTES: u64 = 1 << 26;
 
 /// Refuses uniforms that are too large for a host. Type sizes have been checked one by one.

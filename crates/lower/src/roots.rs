@@ -51,12 +51,12 @@ pub struct KernelRoot {
     pub wrt: Option<Vec<Symbol>>,
     /// The parameters that are results: those that have cotangents, or whose tangents are wanted. Without a list, all.
     pub results: Option<Vec<Symbol>>,
-    /// Whether it is launched with groups along x only, `[n, 1, 1]`: then atomic additions are left out where threads have elements of
-    /// their own.
+    /// Whether it is launched with groups along x only, `[n, 1, 1]`: then atomic additions are left out where threads have elements
+    /// of their own.
     pub along_x: bool,
     /// Whether gradients are added in an order that is always the same. The shadow of what is read has a copy for each thread then.
     pub deterministic: bool,
-    /// Whether it may use operations on waves: what all lanes add to one element is added up first.
+    /// Whether it may use operations on waves: where all lanes add to one element, it sums first.
     pub wave_sums: bool,
 }
 

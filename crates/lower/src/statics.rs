@@ -1,13 +1,12 @@
-//! Orders `static` variables so that each gets its first value after those that it reads.
+//! Orders `static` variables so that each is initialized after those that it reads.
 //!
 //! ```text
 //! static float a = scale;
 //! static float b = 2 * a;      the program may use `b` first
 //! ```
 //!
-//! Input: the module. Whatever runs a program gives variables their first values in the order of the module's globals. Lowering adds
-//! globals in the order of first use, so the variables are exchanged among their places. Variables that do not read each other stay
-//! in order.
+//! Input: the module. Programs initialize variables in the order of the module's globals. Lowering adds globals in the order of
+//! first use, so this permutes the variables among the indices that they have. Variables that do not read each other stay in order.
 
 use cotangent_base::{Map, Set};
 use cotangent_ir::{FuncId, Global, GlobalKind, Module, Op};
@@ -41,7 +40,7 @@ struct Sorted<'m> {
 }
 
 impl Sorted<'_> {
-    /// Adds a variable after those that its first value depends on.
+    /// Adds a variable after those that its initial value depends on.
     fn variable(&mut self, global: Global) {
         let GlobalKind::Static(Some(init)) = self.module.globals[global].kind else { return };
         if self.seen.insert(global) {

@@ -15,7 +15,7 @@
 //! | [`prune`](mod@prune) | removes unused functions |
 //! | [`checks`](mod@checks) | tests indices and divisors, for targets where they do not trap |
 //! | [`totals`](mod@totals) | adds up in loops what derived kernels add to memory |
-//! | [`wave_sums`](mod@wave_sums) | adds up what the lanes of a wave add to one element |
+//! | [`wave_sums`](mod@wave_sums) | sums what the lanes of a wave add to one element |
 //! | [`private_atomics`](mod@private_atomics) | replaces atomic operations on variables of one thread by a load and a store |
 //! | [`resource_arrays`](mod@resource_arrays) | replaces accesses to a resource that an index chooses by a `switch` |
 //! | [`idle`](mod@idle) | makes idle lanes exit, for drivers that run them |
@@ -25,10 +25,10 @@
 //! | [`widen`](mod@widen) | replaces half and float by binary64, for finite differences |
 //! | [`exits`](mod@exits) | removes loops of one iteration, which unrolling and inlining create |
 //!
-//! Eight analyses serve these and other crates: [`thread_iterations`] bounds the iterations of a thread, [`effects`] summarizes what
-//! functions do to memory, [`calls`] is the call graph, [`shape`] maps instructions and exits to enclosing constructs,
-//! [`loop_bound`] bounds the iteration counts of loops, [`bounds`] finds the range of each integer by [`interval`]
-//! arithmetic, [`place`] assigns storage when a target is emitted, and [`uniform`] finds the values that are equal in all lanes.
+//! Eight analyses serve these and other crates: [`thread_iterations`] bounds the iterations of a thread, [`effects`] summarizes
+//! what functions do to memory, [`calls`] is the call graph, [`shape`] maps instructions and exits to enclosing constructs,
+//! [`loop_bound`] bounds the iteration counts of loops, [`bounds`] finds the range of each integer by [`interval`] arithmetic,
+//! [`place`] assigns storage when a target is emitted, and [`uniform`] finds the values that are equal in all lanes.
 //!
 //! Beside them: [`pass`] is the table of passes and [`watch`] runs them; [`consts`], [`edit`], [`evaluate`], [`rewrite`] and
 //! [`types`] are what several passes share, [`precedence`] what emitters of text share.

@@ -167,7 +167,7 @@ pub const TOTALS: &Pass = &Pass {
     run: Run::Func(|types, func, facts| totals::totals(types, func, facts.effects)),
 };
 
-/// Adds up in waves.
+/// Sums in waves.
 pub const WAVE_SUMS: &Pass = &Pass {
     name: "wave_sums",
     does: "adds up what the lanes of a wave add to one element, in derived kernels that may use waves",

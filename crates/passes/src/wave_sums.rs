@@ -1,5 +1,5 @@
-//! Finds the additions to gradients at which all lanes of a wave have one address, as in `weights[j]` in a loop over `j`, and adds up what
-//! these lanes add before memory is touched.
+//! Finds additions to gradients at which all lanes of a wave have the same address, as in `weights[j]` in a loop over `j`. The
+//! lanes are summed, and one of them adds the sum to memory.
 //!
 //! ```text
 //! global @sums: rwbuffer<f32> param
@@ -34,8 +34,8 @@
 //! }
 //! ```
 //!
-//! An index is followed by [`Uniform`], through calls: an input of a function varies if it does in one of the calls. The pass runs on
-//! derived kernels, if they may use operations on waves. CUDA has an addition of its own instead, which compares the addresses
+//! An index is followed by [`Uniform`], through calls: an input of a function varies if it does in one of the calls. The pass runs
+//! on derived kernels, if they may use operations on waves. CUDA has an addition of its own instead, which compares the addresses
 //! (`ct::atomic_add_together` in the prelude).
 
 use crate::calls::Calls;
@@ -85,7 +85,7 @@ fn additions(module: &Module, func: &Func, uniform: &Uniform<'_>) -> Set<Inst> {
     insts.into_iter().filter(is_together).collect()
 }
 
-/// Adds up what the lanes of a wave add to one element.
+/// Sums what the lanes of a wave add to one element.
 pub fn wave_sums(module: &mut Module) {
     let Calls { callees_first, recursive, .. } =
         Calls::below(module, module.funcs.keys().collect::<Vec<_>>());
@@ -104,7 +104,7 @@ pub fn wave_sums(module: &mut Module) {
     }
 }
 
-/// The addition by the first of the lanes that are here, of what all of them add.
+/// The addition of the sum over all active lanes, by the first of them.
 fn first_adds(types: &mut Types, func: &mut Func, add: Inst) -> Vec<Inst> {
     let (word, truth) = (types.scalar(Scalar::U32), types.scalar(Scalar::Bool));
     let (value, span) = (func.insts[add].operands[1], func.insts[add].span);

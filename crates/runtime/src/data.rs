@@ -220,7 +220,7 @@ pub(crate) const MOST_BYTES: usize = 1 << 32;
 pub fn room_for(bytes: usize) -> Result<(), Error> {
     let mut room = Vec::<u8>::new();
     let found = room.try_reserve_exact(bytes);
-    // The optimizer may leave out an allocation that nobody uses.
+    // The optimizer may remove an allocation that nothing uses.
     std::hint::black_box(room);
     match found {
         Ok(()) => Ok(()),

@@ -258,8 +258,8 @@ cotangent_base::codes! {
     E0362 BAD_OPTIONAL = "optional resource";
 
     /// A deferred statement is repeated at every exit of its block: at its end and at each `return`, `break` and `continue` that
-    /// leaves it. Here a function has so many of both, or such long ones, that it becomes very large. Leave the block at fewer
-    /// places, or put the deferred statements into a function and defer its call.
+    /// leaves it. This function has so many exits and deferred statements, or such long statements, that it becomes very large.
+    /// Leave the block at fewer places, or put the deferred statements into a function and defer its call.
     E0363 DEFERRED_TOO_OFTEN = "deferred statements are repeated too often";
 
     /// From version 2025 of the language on, a generic function cannot be called for the type of an interface value, which is
@@ -332,8 +332,8 @@ cotangent_base::codes! {
     /// act on it yet. Semantics count for entry points, their parameters, and the fields of structures that they pass.
     W0318 IDLE_WORD = "attribute, modifier or semantic has no effect";
 
-    /// No parameter of a compute shader has a semantic, so the host sets all of them, and each thread does the same. A vector of
-    /// integers is usually meant to be the number of the thread.
+    /// No parameter of this compute shader has a semantic, so the host sets all of them, and all threads get the same values. A
+    /// vector of integers is usually intended to be the index of the thread.
     ///
     /// ```text
     /// [numthreads(64, 1, 1)] void main(uint3 id) { .. }

@@ -1,8 +1,8 @@
 //! Views of the checker's state that resolve nothing.
 //!
-//! Most methods of [`Checked`] may resolve a declaration on the way, which changes any table. What only reads what is resolved
-//! already is a method of [`Facts`]; a rule that reads and reports is one of [`Rules`]. So the receiver says what a call can
-//! change. The methods are in the files of their subjects.
+//! Most methods of [`Checked`] may resolve a declaration, which may change any table. Methods that only read resolved declarations
+//! belong to [`Facts`], rules that read and report to [`Rules`]. So the receiver shows what a call can change. The methods are in
+//! the files of their subjects.
 
 use crate::Checked;
 use crate::hir::{FuncId, Program, Ty};
@@ -18,7 +18,7 @@ pub(crate) struct Facts<'a> {
     pub tables: &'a Tables,
 }
 
-/// Reads the same, and reports what breaks a rule.
+/// Reads the same, and reports broken rules.
 pub(crate) struct Rules<'a> {
     /// The typed program so far.
     pub program: &'a Program,
@@ -34,7 +34,7 @@ impl Checked {
         Facts { program: &self.program, tables: &self.tables }
     }
 
-    /// The rules that need nothing else resolved.
+    /// The rules that need only what is resolved.
     pub(crate) fn rules(&mut self) -> Rules<'_> {
         Rules { program: &self.program, tables: &self.tables, diagnostics: &mut self.diagnostics }
     }

@@ -15,7 +15,7 @@
 //! |---|---|
 //! | [`hir`] | the typed program |
 //! | `checked`, `queries` | what the checker hands out; what lowering asks |
-//! | `facts` | views that read what is resolved, and report |
+//! | `facts` | views that read resolved declarations, and report |
 //! | `tables` | the state beside the typed program, a list of what the folders below own |
 //! | `collect` | declarations get numbers and scopes; modules are linked |
 //! | `names` | what names mean |

@@ -123,7 +123,7 @@ pub enum ModifierKind {
     Sample,
     /// Words that are accepted and mean nothing to us, such as `precise` and `shared`.
     Ignored,
-    /// A word that asks for what nothing here does yet, such as `globallycoherent`.
+    /// A modifier that this compiler does not act on yet, such as `globallycoherent`.
     Idle(&'static str),
     /// `dyn`.
     Dyn,

@@ -1,4 +1,4 @@
-//! Finds flags that end a loop: booleans of a loop's body that can have one of their values only in the last iteration.
+//! Finds flags that end a loop: booleans of a loop's body that have one of their two values only in the last iteration.
 //!
 //! ```text
 //! while (x, live) { yield live && .. } do {     left:  leaves loop 0 if true
@@ -7,22 +7,22 @@
 //! }
 //! ```
 //!
-//! Such a flag needs no room for each iteration. One is enough, which every iteration overwrites: in the last iteration the flag is
-//! what is stored, and in all others it has its other value.
+//! Such a flag is stored once, not per iteration: each iteration overwrites it. In the last iteration the flag has the stored
+//! value, in all others its other value.
 //!
-//! Only what the condition of the loop shows is used: it is false whenever a slot, `live`, is. From the value of that slot at the end
-//! of the body the search follows branches, `not`, `and` and `or` back to what decided it.
+//! The search starts from slots, such as `live`, that make the condition of the loop false when they are false. From the value of
+//! such a slot at the end of the body it follows branches, `not`, `and` and `or` back to the flag.
 
 use super::nest::Nest;
 use cotangent_base::Map;
 use cotangent_ir::{Const, Func, Inst, Math, Op, Value, ValueDef};
 
-/// The loop that a flag ends, and the value with which it does.
+/// The loop that a flag ends, and the value that ends it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Leaving {
     /// The loop.
     pub looped: Inst,
-    /// The value that the flag has in no iteration but the last.
+    /// The value that the flag can have only in the last iteration.
     pub with: bool,
 }
 
@@ -105,7 +105,7 @@ impl Search<'_> {
     }
 }
 
-/// What `if` and `select` choose from for a result.
+/// The alternatives of `if` and `select` for a result.
 fn choice(func: &Func, inst: Inst, index: u32) -> Option<(Value, Value)> {
     let data = &func.insts[inst];
     match (&data.op, &data.operands[..]) {

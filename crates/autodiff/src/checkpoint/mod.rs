@@ -26,7 +26,7 @@
 //! Values that are always available (constants, globals, loop counters) have no node. Parameters have a weight like other
 //! values, because the caller must provide them: a loop that calls `update(a, i)` should not store the whole array `a` per
 //! iteration. Parameters are free only if the user is the caller, or if the argument costs the caller nothing. A flag that ends a
-//! loop weighs one byte for the whole loop ([`leaving`]).
+//! loop costs one byte for the whole loop ([`leaving`]).
 
 pub mod induction;
 mod leaving;
@@ -188,7 +188,7 @@ struct Graph<'a, 'b> {
     net: Network,
 }
 
-/// One byte stored costs as much as this.
+/// The cost of storing one byte.
 const BYTE: u64 = 16;
 /// One unit of work done again costs as much as this.
 const WORK: u64 = 2;
@@ -233,7 +233,7 @@ impl Graph<'_, '_> {
         Some(nodes)
     }
 
-    /// What storing a residual costs.
+    /// The cost of storing a residual.
     fn storing(&self, residual: Residual) -> u64 {
         let func = &self.input.linearized.func;
         let ty = self.recipes.ty(residual);
@@ -257,7 +257,7 @@ impl Graph<'_, '_> {
         once.saturating_mul(trips).min(UNWANTED)
     }
 
-    /// What recomputing a residual costs.
+    /// The cost of recomputing a residual.
     fn recomputing(&self, residual: Residual, recipe: &Recipe) -> u64 {
         let Recipe::Of { work, .. } = recipe else {
             return INFINITE;

@@ -32,7 +32,7 @@ pub struct Field {
     pub ty: Ty,
     /// The loops around what it holds, outermost first, and how many iterations each has room for.
     pub loops: Vec<(Inst, u32)>,
-    /// If it holds a flag of the last iteration only, the loop that the flag ends.
+    /// If the field holds a flag that ends a loop, that loop.
     pub leaving: Option<Leaving>,
 }
 
@@ -52,7 +52,7 @@ pub struct Plan {
 pub struct Refusal {
     /// What to report.
     pub diagnostic: Box<Diagnostic>,
-    /// The loop that would store too much, or nobody knows how much. In segments it would store less.
+    /// The loop that would store too much, or whose iteration count is unknown. In segments it would store less.
     pub too_long: Option<Inst>,
 }
 
@@ -224,7 +224,7 @@ impl Planner<'_, '_> {
     }
 }
 
-/// The diagnostic for a function whose backward pass needs what cannot be stored: a handle chosen at run time.
+/// The diagnostic for a function whose backward pass needs a value that cannot be stored: a handle chosen at run time.
 pub fn not_storable(input: &Input<'_>) -> Box<Diagnostic> {
     let func = &input.linearized.func;
     let message = format!("the backward pass of `{}` needs a resource chosen at run time", func.plain_name());

@@ -125,7 +125,7 @@ impl Recipes<'_, '_> {
         }
     }
 
-    /// The region whose iterations each need room for a residual. A flag that ends a loop needs none for that loop.
+    /// The region that stores a residual once per iteration. The loop that a flag ends does not store it per iteration.
     pub fn home(&self, residual: Residual) -> Region {
         match self.leaving(residual) {
             Some(leaving) => self.nest.region_of(leaving.looped),

@@ -83,8 +83,8 @@ impl Works {
     }
 }
 
-/// A function of the elementary ones is a call of some thirty instructions on a CPU. On GPUs it is less, and yet there too stored
-/// values were as fast or faster than these computed again, in all kernels of `bench/kernels`.
+/// An elementary function is a call of some thirty instructions on a CPU. On GPUs it costs less, but in all kernels of
+/// `bench/kernels` storing these values was as fast as recomputing them, or faster, there too.
 fn of_math(math: Math) -> u64 {
     match math {
         Math::Add

@@ -5,9 +5,9 @@
 //! y[0] = x[id.x]                       all threads write it
 //! ```
 //!
-//! Input: the entry point. Output: diagnostics for stores that all threads of a group run, at an index that does not tell them apart,
-//! of a value that does. It looks at the outermost region only, since a condition may choose one thread; and at nothing if threads
-//! may have left before. An index in another form is believed to tell threads apart.
+//! Input: the entry point. Output: diagnostics for stores that all threads of a group run, at an index that does not tell them
+//! apart, of a value that does. It looks at the outermost region only, since a condition may choose one thread; and at nothing if
+//! threads may have left before. An index in another form is believed to tell threads apart.
 
 use super::accesses::{holds_floats, is_handle, memory};
 use crate::codes;
@@ -42,12 +42,12 @@ pub(super) fn collisions(module: &Module, entry: FuncId, diagnostics: &mut Diagn
         let data = &func.insts[inst];
         let (Op::Store(_), Some(global)) = (&data.op, memory(func, inst)) else { continue };
         let value = data.operands[1];
-        // What the group shares is followed more closely elsewhere.
+        // `phases` analyzes group-shared memory.
         let is_own = module.globals[global].kind != GlobalKind::Param;
         if is_own || !holds_floats(module, func.ty(value)) || look.across(value, DEPTH) != Across::Differs {
             continue;
         }
-        // Two indices may tell threads apart together: `y[t / 4][t % 4]`.
+        // Two indices together may differ between all threads: `y[t / 4][t % 4]`.
         let differing = data.operands[2..].iter().filter(|index| look.across(**index, DEPTH) != Across::Same);
         if differing.count() <= 1 && data.operands[2..].iter().all(|index| look.collides(*index)) {
             let name = module.globals[global].name;

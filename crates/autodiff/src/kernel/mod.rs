@@ -27,15 +27,16 @@
 //! # Layout of shadows
 //!
 //! The shadow of a buffer or uniform is a buffer of scalars: for each element the floats of its differential in order, without
-//! padding; those of matrices as the host lays them out. They are `double` if the element contains one, otherwise `float`. Scalars can be added atomically on every target,
-//! which the lanes of vectors cannot. The shadow of a texture has its texels level by level, layer by layer, row by row
-//! ([`texels`](mod@texels)). Samples are computed from texels ([`samples`](mod@samples)).
+//! padding. Matrices have the layout that they have on the host. The scalars are `double` if the element contains one, otherwise
+//! `float`. Scalars can be added atomically on every target, which the lanes of vectors cannot. The shadow of a texture has its
+//! texels level by level, layer by layer, row by row ([`texels`](mod@texels)). Samples are computed from texels
+//! ([`samples`](mod@samples)).
 //!
-//! Additions are atomic, except where [`owned`](mod@owned) shows that each thread has elements of its own: then the atomic operations
-//! become plain ones after optimization.
+//! Additions are atomic, except where [`owned`](mod@owned) shows that each thread has elements of its own: then the atomic
+//! operations become plain ones after optimization.
 //!
-//! For additions in a fixed order ([`Asked::deterministic`]), the shadows of what is read have a copy for each thread, one after the other,
-//! which the host adds up.
+//! For additions in a fixed order ([`Asked::deterministic`]), the shadows of what is read have a copy for each thread, one after
+//! the other, which the host adds up.
 //!
 //! # Primal results in reverse mode
 //!
@@ -51,8 +52,8 @@
 //! y[0] = fwd_diff(model)(pair).d        where model(x) = w[0] * x * x, so y[0] = 2 * w[0] * x * x_t
 //! ```
 //!
-//! So these derivatives are written first, as ordinary code that loads `w[0]`. Its loads become accessors as those of other code do.
-//! For the inner derivative memory is constant, for that of the kernel it is not. Substitutes are called where they would be
+//! So these derivatives are written first, as ordinary code that loads `w[0]`. Its loads become accessors as those of other code
+//! do. For the inner derivative memory is constant, for that of the kernel it is not. Substitutes are called where they would be
 //! differentiated, so that their accesses are seen too. The body of a function with a custom derivative stays as it is: what it
 //! reads without a derivative is reported ([`by_hand`](mod@crate::by_hand)).
 //!
@@ -60,9 +61,9 @@
 //!
 //! Memory of integers that holds the bits of floats is memory of floats meanwhile ([`words`](mod@words)).
 //! [`accesses`](mod@accesses) reports what has no derivative: atomic operations on floats other than additions, additions whose
-//! result is used, memory chosen at run time. [`losses`](mod@losses) reports derivatives that would be lost on the way from memory to
-//! memory. [`collisions`](mod@collisions) reports elements that several threads write, [`races`](mod@races) elements that one thread
-//! writes and another reads, and [`phases`](mod@phases) those of group-shared memory; both warn where they cannot see that.
+//! result is used, memory chosen at run time. [`losses`](mod@losses) reports derivatives that would be lost on the way from memory
+//! to memory. [`collisions`](mod@collisions) reports elements that several threads write, [`races`](mod@races) elements that one
+//! thread writes and another reads, and [`phases`](mod@phases) those of group-shared memory; both warn where they cannot see that.
 //!
 //! # Structures
 //!
@@ -121,7 +122,7 @@ pub struct Asked {
     pub along_x: bool,
     /// Whether gradients are added in an order that is always the same: each thread has a copy of its own.
     pub deterministic: bool,
-    /// How matrices lie in memory that say nothing themselves: their derivatives lie alike.
+    /// The layout of matrices in memory that specifies none. Their derivatives have the same layout.
     pub matrices: Matrices,
     /// Whether a place is in the library, where nobody looks for mistakes.
     pub is_library: fn(Span) -> bool,
@@ -197,7 +198,7 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
     Ok(Kernel { entry, shadows, copies, samplers, owned, warnings: diagnostics })
 }
 
-/// Sets `static` variables with floats at the beginning of the entry point: their first values may depend on memory, too.
+/// Sets `static` variables with floats at the beginning of the entry point, because their initial values may depend on memory.
 fn begin_statics(module: &mut Module, entry: FuncId) {
     let mut begin = vec![];
     for global in module.globals.keys().collect::<Vec<_>>() {
@@ -248,8 +249,8 @@ fn call_substitutes(module: &mut Module, entry: FuncId) {
     }
 }
 
-/// Makes the entry point the only one. Functions that take resources are inlined, an access to a resource that an index chooses becomes
-/// a choice between accesses, so that accesses name their memory, and equal loads are merged.
+/// Makes the entry point the only one. So that accesses name their memory, functions that take resources are inlined, and an access
+/// to a resource that an index chooses becomes a choice between accesses. Equal loads are merged.
 fn isolate(module: &mut Module, entry: FuncId) {
     let others: Vec<FuncId> = module.funcs.keys().filter(|id| *id != entry).collect();
     others.into_iter().for_each(|id| module.funcs[id].entry = None);

@@ -55,8 +55,8 @@ pub(super) fn races(
     }
 }
 
-/// Warns of buffers and textures that the kernel reads and writes, if it cannot be seen that threads have elements of their own there.
-/// Of those in `apart`, [`phases`](super::phases) has seen it.
+/// Warns of buffers and textures that the kernel reads and writes, unless each thread has elements of its own. For those in
+/// `apart`, [`phases`](super::phases) has proved that.
 pub(super) fn unseen(
     module: &Module,
     (entry, apart): (FuncId, &Set<Global>),
@@ -72,7 +72,7 @@ pub(super) fn unseen(
             let data = &func.insts[inst];
             let writes = matches!(data.op, Op::Store(_) | Op::StoreTexel | Op::Atomic(_));
             let Some(global) = memory(func, inst).filter(|_| writes) else { continue };
-            // Atomic operations on integers are none of derivatives.
+            // Atomic operations on integers carry no derivatives.
             let is_added =
                 matches!(data.op, Op::Atomic(_)) && !holds_floats(module, func.ty(data.operands[1]));
             let is_param = module.globals[global].kind == GlobalKind::Param;

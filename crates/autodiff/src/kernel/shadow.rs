@@ -48,8 +48,7 @@ struct Data {
     /// Whether other threads may add to it at the same time.
     atomic: bool,
     sliced: bool,
-    /// Whether it belongs to memory that the group shares, and has a copy for each thread: it is what all copies of the group add
-    /// up to.
+    /// Whether it belongs to group-shared memory and has a copy for each thread. Its value is the sum of the group's copies.
     of_group: bool,
 }
 
@@ -60,7 +59,7 @@ pub(super) struct Shadows {
     all: Vec<Global>,
     /// The variable with the number of the thread, if there are shadows with a copy for each.
     slice: Option<Global>,
-    /// How matrices lie.
+    /// The layout of matrices.
     order: Order,
     /// How many threads a group has.
     threads: u32,
@@ -76,7 +75,7 @@ pub(super) struct Place<'s> {
     fixed: u32,
     /// For each index, how many scalars it skips.
     strides: Vec<u32>,
-    /// How the part lies.
+    /// The layout of the part.
     lie: Lie<'s>,
     /// The texture whose texels it belongs to.
     texture: Option<Global>,
@@ -84,7 +83,7 @@ pub(super) struct Place<'s> {
     slice: Option<(Global, Global)>,
     /// How many scalars an element has.
     scalars: u32,
-    /// How many threads of a group have copies whose sum it is.
+    /// The number of copies to sum: one for each thread of a group.
     copies: Option<u32>,
 }
 
@@ -134,11 +133,11 @@ impl Shadows {
         shadows
     }
 
-    /// Those of parameters, and those that the host makes although they belong to none.
+    /// Shadows that the host provides: those of parameters, and copies of group-shared variables.
     pub fn of_params(&self, module: &Module) -> Vec<Shadow> {
         let shadow = |of: &Global| {
             let Data { global, scalars, is_buffer, is_texture, done, sliced, of_group, .. } = self.known[of];
-            // What the group shares is nothing that the host knows of.
+            // The host has no group-shared variables.
             let Done { read, written } = if of_group { Done::default() } else { done };
             let is_buffer = is_buffer || is_texture;
             let is_param = module.globals[global].kind == GlobalKind::Param;
@@ -152,7 +151,7 @@ impl Shadows {
         self.slice
     }
 
-    /// Whether those of group-shared variables are in memory that all groups see.
+    /// Whether shadows of group-shared variables are in device memory.
     pub fn leave_the_group(&self) -> bool {
         self.known.values().any(|data| data.of_group)
     }
@@ -306,7 +305,7 @@ impl Place<'_> {
         found[0]
     }
 
-    /// The sum of the copies of the threads of the group, in their order.
+    /// The sum of the copies of the group's threads, in order.
     fn sum(&self, b: &mut Builder<'_>, globals: &Globals, indices: &[Value], copies: u32) -> Value {
         let (handle, first) = self.first_copy(b, globals, indices, copies);
         let (count, zero) = (b.int(copies.into()), b.zero(self.ty));
@@ -338,7 +337,7 @@ impl Place<'_> {
         });
     }
 
-    /// The handle, and the number of the first scalar in the copy of the first thread of the group.
+    /// The handle, and the index of the first scalar in the copy of the group's first thread.
     fn first_copy(
         &self,
         b: &mut Builder<'_>,
@@ -358,7 +357,7 @@ impl Place<'_> {
         (handle, b.math(Math::Sub, &[own, before]))
     }
 
-    /// The same place in the copy of a thread of the group.
+    /// The same scalar in the copy of a thread of the group.
     fn copy(&self, b: &mut Builder<'_>, first: Value, thread: Value) -> Value {
         let unsigned = b.types.scalar(Scalar::U32);
         let thread = b.emit1(Op::Bitcast, &[thread], unsigned);
@@ -394,7 +393,8 @@ impl Place<'_> {
     }
 }
 
-/// How matrices lie in shadows: as in the memory that these belong to, for which `matrices` says how those lie that say nothing.
+/// The layout of matrices in shadows: that of the memory which they belong to. `matrices` is the layout where nothing specifies
+/// one.
 fn order(module: &Module, matrices: Matrices) -> Order {
     let mut order = Order::new(matrices);
     for (id, row) in module.diff.iter() {
@@ -448,7 +448,7 @@ fn interface_values(global: &GlobalData) -> Diagnostic {
 /// The globals of a module.
 pub(super) type Globals = EntityMap<Global, GlobalData>;
 
-/// Makes the shadow of some memory, if its type carries derivatives. `apart` asks for a copy for each thread of what the group shares.
+/// Makes the shadow of some memory, if its type carries derivatives. With `apart`, group-shared memory has a copy for each thread.
 fn make(module: &mut Module, of: Global, done: Done, mode: Mode, apart: bool) -> Option<Data> {
     let texture = texture_of(module, of);
     let GlobalData { name, ty, kind, span } = module.globals[of].clone();

@@ -119,7 +119,7 @@ fn has_loops(func: &Func) -> bool {
     func.all_insts().iter().any(|inst| func.insts[*inst].op.is_loop())
 }
 
-/// Why a function was not taken apart.
+/// Why there are no halves of a function.
 enum Stopped {
     Reported(Reported),
     /// `checkpoint` has no plan for it. Nothing is reported yet.

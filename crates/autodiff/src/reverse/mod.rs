@@ -112,7 +112,7 @@ struct Recursive {
 
 /// What is known of a field of a context, beyond its type.
 pub(crate) struct Kept {
-    /// Why it is stored, where the primal half does not show it.
+    /// Why it is stored, if the primal half does not show the reason.
     pub why: Option<Why>,
     /// The type of what it holds, per iteration.
     pub each: Ty,

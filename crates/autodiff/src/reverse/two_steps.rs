@@ -40,8 +40,8 @@ pub(super) fn halves(cx: &mut Context<'_>, key: &Key, apply: Apply) -> Result<Ca
     cx.after(UNZIP, &linear.func, Some(&linear.lin));
     let needed = InputMask::filled(false, sig.inputs().count());
     let halves = Unzipped { primal, linear, context: Some(context) };
-    // What is in the context is what the user wants stored; and in place of a primal half that stores nothing the function itself
-    // would be called, which may give another value.
+    // The user decides what the context stores. A primal half that stores nothing would be replaced by a call of the function,
+    // which may return another value.
     Ok(Callee { repeatable: false, ..add_halves(cx, key.func, halves, needed) })
 }
 

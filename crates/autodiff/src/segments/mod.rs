@@ -31,8 +31,8 @@
 //! of the segment. What the loop captures are parameters; constants and globals are written again.
 //!
 //! Input: a prepared function, in which loops have no early exits. Only outermost cut loops are replaced: inner ones end up in a
-//! segment, which is a function like any other and is cut in its turn. A loop that must not run twice cannot be cut. That is an error
-//! if the program asked for it, and if only the module did ([`Module::segments`](cotangent_ir::Module)), it stays whole.
+//! segment, which is a function like any other and is cut in its turn. A loop that must not run twice cannot be cut. That is an
+//! error if the program asked for it, and if only the module did ([`Module::segments`](cotangent_ir::Module)), it stays whole.
 //!
 //! Where memory and code are cheap (`Module::cuts_long_loops`), the driver also cuts loops for which `checkpoint` finds no plan,
 //! since they have no bound or would store too much: [`cut_long_loop`].
@@ -104,8 +104,8 @@ pub(crate) fn segments(
     Ok(prepared)
 }
 
-/// `prepared` with segments instead of the loop `inst`, for which `checkpoint` has no plan; `None` if the module does not want that
-/// or the loop must not run twice.
+/// `prepared` with segments instead of the loop `inst`, for which `checkpoint` has no plan; `None` if the module does not allow
+/// that or the loop must not run twice.
 pub(crate) fn cut_long_loop(
     cx: &mut Context<'_>,
     root: &Root,
@@ -138,7 +138,7 @@ fn found(module: &Module, root: &Root, func: &Func, home: Region, inst: Inst) ->
     }
     let carries = |v: &Value| module.diff.find_differential(&module.types, func.ty(*v)).is_some();
     let explicit = info.segments != Segments::Auto;
-    // Any number of segments of one length might be too many.
+    // A fixed segment length could give any number of segments.
     if !explicit && module.cuts_long_loops && loop_bound(func, inst).is_none() {
         segments = Segments::Log;
     }

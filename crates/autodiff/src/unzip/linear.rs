@@ -77,7 +77,7 @@ struct Linear<'a> {
     trips: Map<Inst, Value>,
     /// The number of the last iteration of each `while` that a stored flag ends.
     last: Map<Inst, Value>,
-    /// The fields of the context that are such flags.
+    /// The fields of the context that hold such flags.
     flags: Map<u32, Value>,
     /// The linear values of the new function.
     lin: EntitySet<Value>,
@@ -198,7 +198,8 @@ impl<'a> Linear<'a> {
         b.span = outer;
     }
 
-    /// Reads the flags that end a loop of so many iterations. They are the same in all iterations, so that stands before the loop.
+    /// Reads the flags that end a loop with this iteration count. They do not change between iterations, so the code is before the
+    /// loop.
     fn flags_of(&mut self, b: &mut Builder<'_>, looped: Inst, trips: Value) {
         let fields = (0..).zip(&self.whole.plan.fields);
         let ends = |field: &Field| field.leaving.is_some_and(|leaving| leaving.looped == looped);
@@ -220,7 +221,7 @@ impl<'a> Linear<'a> {
         let Some(Leaving { looped, with }) = field.leaving else {
             return self.read(b, number);
         };
-        // What is stored is right in the last iteration. In the others the flag did not end the loop.
+        // The stored value is that of the last iteration. In all others the flag did not end the loop.
         let flag = self.flags[&number];
         let (compare, join) = if with { (Math::Eq, Math::And) } else { (Math::Ne, Math::Or) };
         let ty = b.ty(flag);

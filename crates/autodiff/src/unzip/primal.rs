@@ -50,7 +50,7 @@ struct Filling {
     ty: Ty,
     /// The counters of the loops we are in.
     counters: Map<Inst, Value>,
-    /// The instructions with something stored inside.
+    /// The instructions that contain a stored value.
     carriers: EntitySet<Inst>,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Primal<'a> {
         }
     }
 
-    /// Whether somebody uses the context of a call: this half stores it, or, in a prologue, it is made again.
+    /// Whether the context of a call is used: this half stores it, or a prologue recomputes it.
     fn wants_context(&self, inst: Inst) -> bool {
         let source = self.whole.plan.sources.get(&Residual::Context(inst));
         match self.filling {
@@ -311,7 +311,7 @@ impl<'a> Primal<'a> {
         }
     }
 
-    /// Before a counted loop that stores something: it must not run more iterations than there is room for.
+    /// Before a counted loop that stores something: it must not run more iterations than the context has fields for.
     fn check_count(&mut self, b: &mut Builder<'_>, inst: Inst, original: Value, n: Value) {
         let Some(room) = self.room(inst).filter(|_| self.filling.is_some()) else {
             return;

@@ -78,9 +78,9 @@ pub struct Run {
     /// Stop after N seconds. There is no limit for native code, and one of 120 for `--backend gpu`. Compiling does not count.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub max_seconds: Option<u64>,
-    /// Set a parameter: `NAME=[1, 2]`, `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`; a texture
-    /// `NAME=@image.png` or `NAME=image(4x4, f32[..])`, a sampler `NAME=linear,clamp`. The type gives
-    /// the bytes that are written; NAME can be a path such as `lights[2].pos`.
+    /// Set a parameter: `NAME=[1, 2]`, `NAME=f32[1, 2]`, `NAME=3`, `NAME=zeros(f32, 8)`, `NAME=@file.npy`, `NAME=bytes[00ff]`; a
+    /// texture `NAME=@image.png` or `NAME=image(4x4, f32[..])`, a sampler `NAME=linear,clamp`. The type gives the bytes that are
+    /// written; NAME can be a path such as `lights[2].pos`.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Print a parameter after the run, as that type.

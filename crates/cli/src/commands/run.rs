@@ -206,7 +206,7 @@ impl Job<'_> {
         for stage in rounds.flat_map(|round| &round.stages) {
             for _ in 0..stage.times {
                 progress.begun.fetch_add(1, Relaxed);
-                // Launches shorter than the clock of the back end never stop by themselves.
+                // Launches that end before the back end checks its clock do not stop by themselves.
                 if self.args.max_seconds.is_some_and(|max| start.elapsed() >= Duration::from_secs(max)) {
                     let func = &self.lowered.module.funcs[stage.entry];
                     return Ok(Err(Stopped::between_launches(Trap::TimeLimit, func.name, func.span)));

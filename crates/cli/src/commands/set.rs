@@ -51,7 +51,7 @@ pub fn split_constants(items: &[String], constants: &[Symbol]) -> (Vec<Constant>
     (given, others)
 }
 
-/// The lengths of arrays without one: as many elements as are set, unless they are given.
+/// The lengths of arrays without one: those that are specified, otherwise the number of elements that are set.
 pub fn lengths(items: &[String], arrays: &[Symbol], given: &[Constant]) -> Vec<Constant> {
     let index = |item: &String, array: Symbol| {
         let rest = item.trim_start().strip_prefix(array.as_str())?.strip_prefix('[')?;

@@ -100,7 +100,7 @@ pub(super) fn judge(
     if compared { Ok(!is_singular) } else { Err(reason) }
 }
 
-/// Notes one verdict. Gives the reason if it compares nothing.
+/// Records one verdict. Returns the reason if nothing was compared.
 fn note(
     evaluator: &Evaluator,
     finding: &mut Finding,

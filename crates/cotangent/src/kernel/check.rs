@@ -2,9 +2,9 @@
 //!
 //! The results get random cotangents, so that the dispatch computes one number: their inner product with the results. For each
 //! parameter, the derivative of that number along random directions is computed twice: from the gradient, and as a central
-//! difference of two dispatches. Everything runs in double precision ([`double`](super::double)), so the difference has many correct
-//! digits. What the kernel detaches stays as it is in the first dispatch. A direction in which differences of two widths disagree
-//! crosses a kink and is not judged.
+//! difference of two dispatches. Everything runs in double precision ([`double`](super::double)), so the difference has many
+//! correct digits. What the kernel detaches stays as it is in the first dispatch. A direction in which differences of two widths
+//! disagree crosses a kink and is not judged.
 
 use super::double::{Double, Ended, carries};
 use super::{make_shadows, numbers, seed};
@@ -168,15 +168,15 @@ fn difference(
     Ok((expected, found, size))
 }
 
-/// Two numbers of a type, one as far above `x` as the other is below, in the order that the sign of `by` says. They differ from `x` by
-/// about `by`, or by more if numbers of the type are further apart.
+/// Two numbers of a type, one as far above `x` as the other is below, in the order that the sign of `by` says. They differ from `x`
+/// by about `by`, or by more if numbers of the type are further apart.
 fn apart(scalar: Scalar, x: f64, by: f64) -> Result<[f64; 2], cotangent_runtime::Error> {
     let rounded = |number: f64| -> Result<f64, cotangent_runtime::Error> {
         let mut written = vec![];
         Number::Float(number).write(scalar, &mut written)?;
         Ok(Number::read(scalar, &written).as_f64())
     };
-    // Away from zero numbers are further apart: what is rounded there has its counterpart on the other side.
+    // Numbers further from zero are further apart, so a step rounded there has an exact counterpart on the other side.
     let outward = if x < 0.0 { -1.0 } else { 1.0 };
     let mut distance = by.abs();
     let mut far = rounded(x + outward * distance)?;

@@ -12,7 +12,7 @@ use cotangent_ir::shader::{ShaderParam, ShaderShadow, Shape};
 use cotangent_ir::{Global, GlobalKind, Module, Type};
 use cotangent_lower::{KernelRoot, Lowered};
 
-/// Replaces the entry point by its derivative, for a target if it is known. `matrices` says how matrices lie.
+/// Replaces the entry point by its derivative, for a target if it is known. `matrices` is the layout of matrices.
 pub(crate) fn derive(
     lowered: &mut Lowered,
     asked: &KernelRoot,
@@ -45,7 +45,7 @@ pub(crate) fn derive(
     ) {
         Ok(derived) => {
             declare(lowered, asked.entry, &derived);
-            // What is added in a fixed order is added by each thread.
+            // In a fixed order, each thread makes its own additions.
             lowered.params.wave_sums = asked.wave_sums && !asked.deterministic;
             if target == Some(Target::Cuda) {
                 // A device adds to memory without waiting for what was there: plain additions are slower.

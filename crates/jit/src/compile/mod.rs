@@ -285,7 +285,7 @@ impl<'m> Compiler<'m> {
         Ok(())
     }
 
-    /// What runs one thread, and all that it calls.
+    /// The function that runs one thread, and all that it calls.
     fn scalar_thunk(&mut self, entry: FuncId, order: &[FuncId]) -> Result<NativeId> {
         for id in order {
             self.declare(*id)?;

@@ -17,7 +17,7 @@ use cranelift_module::FuncId as NativeId;
 pub struct Program {
     /// What holds the code; gone only while it is dropped.
     pub(crate) code: Option<JITModule>,
-    /// Runs one thread; not there if lanes run all.
+    /// Runs one thread; `None` if lanes run all.
     pub(crate) run: Option<*const u8>,
     pub(crate) name: Symbol,
     /// Runs [`LANES`](crate::lanes::LANES) threads, or is not there.

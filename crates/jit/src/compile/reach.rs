@@ -1,4 +1,4 @@
-//! What an entry point calls: in which order, what recurs, what is inlined, and how much the deepest calls need.
+//! The functions that an entry point calls: their order, recursion, inlining, and the memory that the deepest calls need.
 
 use super::{Compiler, MOST_INLINED, MOST_INLINED_BYTES, MOST_INLINED_ONCE, Result};
 use crate::Unsupported;

@@ -49,7 +49,7 @@ pub(super) enum Landing {
     Block(Block),
 }
 
-/// What `return` does, and the segment where it leads to.
+/// Where `return` goes, and the segment there.
 pub(super) struct Returns {
     pub to: ReturnTo,
     pub segment: Segment,
@@ -57,11 +57,11 @@ pub(super) struct Returns {
 
 /// Where `return` goes.
 pub(super) enum ReturnTo {
-    /// Nowhere: the function ends with its only return, and code goes on after it with the leaves of outputs.
+    /// Nowhere: the function ends with its only return, and the code after it uses the leaves of outputs.
     Here(Leaves),
     /// With vectors of the leaves of outputs.
     Block(Block),
-    /// Lanes return apart: into variables of these leaves.
+    /// Lanes return separately, into variables of these leaves.
     Apart(Block, Vec<Slot>),
 }
 

@@ -1,14 +1,14 @@
-//! Loops that copy elements of a buffer, next to each other, to an array, or those of an array to a buffer.
+//! Loops that copy adjacent elements of a buffer to an array, or an array to adjacent elements of a buffer.
 //!
 //! ```text
 //! for (int i = 0; i < N; i++) x[i] = buffer[thread * N + i];
 //! ```
 //!
-//! An iteration reads an element for each lane, which are far apart. But what a lane reads in four iterations lies in a row. So the
-//! loop takes four iterations at once: it reads a vector for each of four lanes, and transposes them to the lanes of four elements.
+//! The elements that the lanes read in one iteration are far apart. The elements that one lane reads in four iterations are
+//! adjacent. So the loop runs four iterations at once: it reads a vector for each of four lanes, and transposes these four vectors.
 //!
-//! That is done where all lanes are here, all elements of all lanes are in the buffer, and no two lanes have an element in common;
-//! otherwise the loop runs as it is written.
+//! This needs all lanes to be active, all elements to be within the buffer, and no element to belong to two lanes. Otherwise the
+//! loop runs as it is written.
 
 use super::host::Memory;
 use super::value::{Leaf, Repr, native};
@@ -34,11 +34,11 @@ struct Copy<'d> {
     scalar: Scalar,
     /// The array that is read, if the buffer is written.
     array: Option<Value>,
-    /// What computes the index.
+    /// The instructions that compute the index.
     before: Vec<&'d InstData>,
 }
 
-/// The elements of a buffer that lanes have.
+/// The elements of a buffer that belong to lanes.
 struct Rows {
     /// The address of the first element of the first lane.
     address: Reg,
@@ -47,7 +47,7 @@ struct Rows {
 }
 
 impl<'m> Lanes<'_, '_, 'm> {
-    /// Emits a loop of `n` iterations that lanes go through together, if it copies elements. Gives whether it does.
+    /// Emits a loop of `n` iterations that lanes run together, if it copies elements. Returns whether it does.
     pub(super) fn copy_loop(&mut self, data: &InstData, info: LoopInfo, n: u32) -> Result<bool> {
         let Some(copy) = self.copied(data, n) else { return Ok(false) };
         let counter = self.body.func.regions[data.regions[0]].args[0];
@@ -96,10 +96,10 @@ impl<'m> Lanes<'_, '_, 'm> {
         Ok(true)
     }
 
-    /// Whether a lane has an element that is not in the buffer or, if lanes write, is dead.
+    /// Whether a lane has an element outside the buffer or, if lanes write, is dead.
     fn is_row_outside(&mut self, first: Reg, step: u32, n: u32, len: Reg, scalar: Scalar) -> Reg {
         let last = self.body.add_const(first, i64::from(step) * (LANES as i64 - 1) + i64::from(n) - 1);
-        // Indices that are greater are others in 32 bits.
+        // Greater indices would wrap in 32 bits.
         let most = if scalar.is_signed() { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
         let most = self.body.int(types::I64, most + 1);
         let len = self.body.b.ins().umin(len, most);
@@ -111,7 +111,7 @@ impl<'m> Lanes<'_, '_, 'm> {
         self.body.b.ins().bor(outside, dead)
     }
 
-    /// Emits something for all numbers below `n`, four at a time. The last four may be among those before.
+    /// Emits code for all numbers below `n`, four at a time. The last four may overlap the four before them.
     fn in_fours(&mut self, n: u32, mut each: impl FnMut(&mut Self, Reg) -> Result<()>) -> Result<()> {
         self.repeat(u64::from(n / 4), |lanes, i| {
             let i = lanes.body.mul_const(i, 4);
@@ -159,7 +159,7 @@ impl<'m> Lanes<'_, '_, 'm> {
         Ok(())
     }
 
-    /// What a loop copies, if it does nothing else.
+    /// The copy that a loop makes, if it does nothing else.
     fn copied(&self, data: &InstData, n: u32) -> Option<Copy<'m>> {
         let func: &'m Func = self.body.func;
         let body = &func.regions[data.regions[0]];
@@ -211,7 +211,7 @@ impl<'m> Lanes<'_, '_, 'm> {
         (is_in_place && in_row && is_there).then_some(Copy { access, index, element, scalar, array, before })
     }
 
-    /// Whether nothing reads an array but a loop that copies elements to all of its places.
+    /// Whether an array is read only by a loop that overwrites all of its elements.
     pub(super) fn is_copied_over(&self, array: Value) -> bool {
         let func = self.body.func;
         let insts = func.all_insts().into_iter().map(|inst| &func.insts[inst]);
@@ -225,11 +225,11 @@ impl<'m> Lanes<'_, '_, 'm> {
         is_loop && is_whole && self.copied(data, len).is_some_and(|copy| copy.array.is_none())
     }
 
-    /// By how much a number grows from iteration to iteration, if that is the same in all. What computes it comes in order.
+    /// The amount by which a number grows per iteration, if it is constant. The instructions that compute the number are in order.
     fn grows(&self, value: Value, counter: Value, before: &[&InstData]) -> Option<i32> {
         let mut known: Map<Value, Option<i32>> = Map::default();
         known.insert(counter, Some(1));
-        // What comes from outside of the loop does not change.
+        // Values from outside the loop do not change.
         let of =
             |known: &Map<Value, Option<i32>>, value: Value| known.get(&value).copied().unwrap_or(Some(0));
         let is_word = |value| matches!(self.body.ty(value).scalar(), Some(Scalar::I32 | Scalar::U32));

@@ -1,8 +1,8 @@
 //! Estimates whether lanes are faster than threads one after the other.
 //!
-//! Costs are counted while code is emitted: for all lanes at once, and for as many threads in scalar code. A unit is an instruction.
-//! Both run the same uniform and varying operations, so what decides is what lanes cannot do in vectors, and code that lanes run
-//! for some of them only:
+//! Costs are counted while code is emitted: for all lanes at once, and for as many threads in scalar code. A unit is an
+//! instruction. Both run the same uniform and varying operations, so what decides is what lanes cannot do in vectors, and code that
+//! lanes run for some of them only:
 //!
 //! - An operation that is done lane by lane costs lanes more than scalar code.
 //! - An arm of a branch that lanes part at costs lanes its whole, and scalar code its share.
@@ -97,7 +97,7 @@ impl Lanes<'_, '_, '_> {
         self.cost.scalar += self.cost.weight.1 * 2.0 * LANES as f64 * n;
     }
 
-    /// Emits code that hardly ever runs, from a block on. It comes after all other code.
+    /// Emits code that rarely runs, beginning with a block. It comes after all other code.
     pub(super) fn in_cold(&mut self, block: Block, emit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let (weight, first) = (self.cost.enter_cold(), self.body.b.func.dfg.num_blocks());
         emit(self)?;

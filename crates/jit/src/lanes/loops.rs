@@ -1,7 +1,7 @@
 //! Loops in lanes.
 //!
-//! A branch or loop that lanes go through together is emitted as in scalar code. If the number of iterations is a constant, the loop
-//! asks at its end whether there is another; a loop of few iterations is [unrolled](super::unroll).
+//! A branch or loop that lanes go through together is emitted as in scalar code. If the number of iterations is a constant, the
+//! loop asks at its end whether there is another; a loop of few iterations is [unrolled](super::unroll).
 //!
 //! A loop is *masked* if lanes leave it in different iterations, or go on to the next iteration along different ways:
 //!
@@ -20,8 +20,8 @@
 //! What a lane carries does not change once it has left. Only a result that varies though what is carried is uniform, as a count of
 //! iterations, has variables of its own.
 //!
-//! A reversed loop whose count varies ends for all lanes together: lanes with fewer iterations begin later. So its counter is the same in
-//! all lanes, and what the loop before it has kept for an iteration is read by vector accesses.
+//! A reversed loop whose count varies ends for all lanes together: lanes with fewer iterations begin later. So its counter is the
+//! same in all lanes, and what the loop before it has kept for an iteration is read by vector accesses.
 //!
 //! Values that the analysis finds uniform stay scalars, in masked loops as well. Returns are treated as exits from a loop that runs
 //! once.
@@ -89,8 +89,8 @@ impl Lanes<'_, '_, '_> {
         self.take(&results, &given)
     }
 
-    /// Sees at the head of a loop whether the program must end. Loops of few iterations by a constant do not ask. Gives what `quiet`
-    /// is after the loop.
+    /// Sees at the head of a loop whether the program must end. Loops of few iterations by a constant do not ask. Gives what
+    /// `quiet` is after the loop.
     fn poll(&mut self, count: Option<Reg>) -> Result<u64> {
         let quiet = self.quiet;
         let known = count.and_then(|n| self.known(n)).map(|n| u64::try_from(n as i32).unwrap_or(0).max(1));
@@ -118,7 +118,7 @@ impl Lanes<'_, '_, '_> {
         self.plain_for_loop(data, info)
     }
 
-    /// A loop whose number of iterations is the same in all lanes, one iteration after the other.
+    /// A loop with the same iteration count in all lanes, one iteration after the other.
     pub(super) fn plain_for_loop(&mut self, data: &InstData, info: LoopInfo) -> Result<()> {
         let func = self.body.func;
         let body = data.regions[0];

@@ -1,4 +1,4 @@
-//! Whether lanes give the same as threads one after the other.
+//! Whether lanes compute the same as threads that run one after the other.
 //!
 //! Lanes run side by side what the interpreter runs thread by thread. That makes a difference where one thread sees what another
 //! has written to memory of the host or of the group. Such threads race, but lanes must not change what a program does, so they
@@ -14,7 +14,7 @@
 //!
 //! # Segments
 //!
-//! On both sides of a barrier threads run one after the other, so only what happens between two barriers counts. The code between
+//! Threads wait for each other at a barrier, so only the order of accesses between two barriers matters. The code between two
 //! barriers is a *segment*:
 //!
 //! ```text
@@ -23,8 +23,8 @@
 //!     .. = tile[63 - thread] segment 1
 //! ```
 //!
-//! Ways that meet are in one segment afterwards, so segments are merged: those at the ends of the arms of a branch, those at the
-//! begin and the end of a loop's body, and those at returns.
+//! Segments are merged where control flow joins: at the ends of the arms of a branch, at the beginning and the end of a loop's
+//! body, and at returns.
 
 use super::Lanes;
 use super::rows::Row;
@@ -33,7 +33,7 @@ use crate::compile::Result;
 use cotangent_base::Map;
 use cotangent_ir::{Atomic, AtomicKind, Global, InstData, Op, Value};
 
-/// What is done to the memory of a global in a segment.
+/// The accesses to the memory of a global in a segment.
 #[derive(Default)]
 struct Use {
     is_read: bool,
@@ -78,7 +78,7 @@ pub(super) struct Segment(usize);
 
 /// What is done to memory.
 pub(super) struct Order {
-    /// What is done in each segment. A handle of unknown origin may be that of any buffer.
+    /// The accesses in each segment. A handle of unknown origin may be that of any buffer.
     segments: Vec<Map<Option<Global>, Use>>,
     /// The segment that a segment was merged with, or itself.
     merged: Vec<usize>,
@@ -104,7 +104,7 @@ impl Order {
         self.here
     }
 
-    /// Goes on in a segment.
+    /// Continues in a segment.
     pub fn go_on_in(&mut self, segment: Segment) {
         self.here = segment;
     }
@@ -131,7 +131,7 @@ impl Order {
 }
 
 impl Lanes<'_, '_, '_> {
-    /// Merges the segment here with another one, where code goes on.
+    /// Merges the current segment with another one, and continues there.
     pub(super) fn meet_segment(&mut self, other: Segment) -> Result<()> {
         let order = &mut self.order;
         let (from, to) = (order.find(order.here), order.find(other));

@@ -1,10 +1,10 @@
-//! Values that are computed before a branch, since more than one of its ways need them.
+//! Values that are computed before a branch, because more than one of its arms needs them.
 //!
-//! Cranelift computes a value where it is first used. If that is in an arm of a branch, what follows the branch computes it again. A
-//! store to a buffer is such a branch: one arm for lanes that are all here, one for some of them. Nine stores of a gradient would
-//! compute what they share nine times.
+//! Cranelift computes a value where it is first used. If that is in an arm of a branch, the code after the branch recomputes it. A
+//! store to a buffer is such a branch: one arm if all lanes are active, one otherwise. Nine stores of a gradient would compute what
+//! they share nine times.
 //!
-//! So what a store stores is stored to the frame first. Nobody reads that; but a store is a use.
+//! So the operands of a store are stored to the frame first. Nothing reads them there, but a store is a use.
 
 use super::Lanes;
 use super::value::Leaf;
@@ -12,12 +12,12 @@ use cranelift_codegen::ir::{
     InstBuilder, InstructionData, MemFlagsData, Opcode, Value as Reg, ValueDef, types,
 };
 
-/// What was computed on the way to where code is emitted.
+/// The values that are computed already where code is emitted.
 #[derive(Default)]
 pub(super) struct Settled(Vec<Reg>);
 
 impl Settled {
-    /// Enters a region. Gives what [`Self::leave`] needs.
+    /// Enters a region. Returns the state that [`Self::leave`] restores.
     pub fn enter(&self) -> usize {
         self.0.len()
     }
@@ -28,7 +28,7 @@ impl Settled {
 }
 
 impl Lanes<'_, '_, '_> {
-    /// Has leaves computed here, and not later in an arm of a branch.
+    /// Makes leaves computed here, and not later in an arm of a branch.
     pub(super) fn settle(&mut self, leaves: &[Leaf]) {
         let vectors =
             leaves.iter().filter_map(|leaf| if let Leaf::Each(all) = leaf { Some(*all) } else { None });

@@ -71,7 +71,7 @@ pub fn columns(module: &mut Module, params: &mut ShaderParams, matrices: Matrice
     for param in params.globals.iter_mut().chain(entries) {
         memory.shape(&mut module.types, &mut param.shape);
     }
-    // What of a structure has a derivative does not depend on how it lies.
+    // Which fields of a structure have a derivative does not depend on its layout.
     for (of, turned) in memory.turned_structs(&module.types) {
         if let Some(row) = module.diff.get(of).cloned() {
             module.diff.set(turned, DiffRow { zero: None, add: None, ..row });

@@ -105,7 +105,7 @@ impl Checked {
         Expr::new(ExprKind::Call(call.into()), to, span)
     }
 
-    /// What a structure converts to: another pair, the function that a lambda is, the content of a block, a base.
+    /// The conversions of a structure: to another pair, from a lambda to its function, from a block to its content, to a base.
     fn converted_struct(&mut self, expr: Expr, id: StructId, to: Ty) -> Expr {
         let span = expr.span;
         let is_struct = matches!(self.program.types.kind(to), TyKind::Struct(..));

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// How often a function may repeat deferred statements at exits other than the ends of their blocks.
 const MOST_REPEATED: usize = 10_000;
-/// How many expressions these repetitions may have together. One statement may be as large as a function.
+/// The most expressions in all these repetitions. One statement may be as large as a function.
 const MOST_EXPRESSIONS: usize = 100_000;
 
 /// A statement that waits for the end of its block.
@@ -44,7 +44,7 @@ pub(crate) struct Repeats {
 }
 
 impl Repeats {
-    /// An expression is checked.
+    /// Counts an expression that is checked.
     pub(crate) fn note_expression(&mut self) {
         self.expressions += usize::from(self.open);
     }

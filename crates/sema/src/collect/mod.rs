@@ -42,7 +42,7 @@ pub(crate) struct Collector<'a> {
     pub tables: &'a mut Tables,
     /// Where reports go.
     pub diagnostics: &'a mut Diagnostics,
-    /// From where the declaration that is being collected can be seen.
+    /// The visibility of the declaration that is being collected.
     access: Access,
 }
 

@@ -1,4 +1,4 @@
-//! Entry points: the stage that attributes name, and what a stage gives out.
+//! Entry points: the stage that attributes name, and the outputs of a stage.
 
 use crate::Checked;
 use crate::capability::STAGES;

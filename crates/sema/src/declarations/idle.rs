@@ -127,7 +127,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Reports words before parameters that are for other declarations, and warns of those that do nothing yet.
+    /// Reports modifiers of parameters that belong to other declarations, and warns of those that have no effect yet.
     fn check_words_of_params(&mut self, params: &[ast::Param]) {
         for modifier in params.iter().flat_map(|param| &param.modifiers) {
             match (modifier.kind, of_function(modifier.kind)) {
@@ -192,7 +192,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Warns of a parameter of a compute shader that looks like the number of the thread, if no parameter is one.
+    /// Warns of a parameter of a compute shader that looks like the index of the thread, if no parameter has a semantic.
     fn check_thread_index(&mut self, params: &[ast::Param]) {
         if params.iter().any(|param| param.semantic.is_some()) {
             return;

@@ -10,7 +10,7 @@
 //! | [`entry`] | entry points and their stages |
 //! | [`fields`] | fields of structures |
 //! | [`globals`] | types of globals |
-//! | [`settling`] | work that is put off; [`Checked::settle`](crate::Checked::settle) |
+//! | [`settling`] | deferred work; [`Checked::settle`](crate::Checked::settle) |
 //! | [`parameters`] | directions and defaults of parameters |
 //! | [`prototypes`] | functions declared without a body |
 //! | [`inherited`] | what a structure has from its base |

@@ -1,4 +1,4 @@
-//! Does the work that was put off: fields of structures that were mentioned, and bounds of generic arguments. Drops repeated
+//! Does deferred work: resolves fields of structures that were mentioned, and checks bounds of generic arguments. Drops repeated
 //! diagnostics.
 
 use crate::Checked;

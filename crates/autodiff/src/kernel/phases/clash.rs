@@ -1,15 +1,14 @@
-//! Accesses to memory, and whether two of them may be of one element by different threads.
+//! Accesses to memory, and whether different threads may access one element in two of them.
 //!
-//! Indices that are moved from the same symbol are compared exactly. Of indices with different symbols it is known what both are
-//! multiples of: `first + t` and `last + u`, where `first` and `last` are multiples of 64, are different where `t` and `u` are
-//! different modulo 64.
+//! Indices with the same symbol are compared exactly. Indices with different symbols are compared modulo the common divisor of the
+//! symbols: if `first` and `last` are multiples of 64, then `first + t` and `last + u` differ where `t` and `u` differ modulo 64.
 
 use super::lanes::{Lane, Lanes, Symbols, gcd};
 use cotangent_base::{Map, Span};
 use cotangent_ir::{Global, Inst};
 use std::rc::Rc;
 
-/// Whether a thread does something.
+/// Whether a thread executes an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Act {
     No,
@@ -17,7 +16,7 @@ pub(super) enum Act {
     Yes,
 }
 
-/// What each thread does.
+/// Whether each thread executes it.
 pub(super) type Mask = Rc<[Act]>;
 
 /// What is done to an element.
@@ -35,17 +34,17 @@ pub(super) enum Kind {
 pub(super) struct Access {
     pub memory: Global,
     pub kind: Kind,
-    /// The numbers that are written, if they can be followed.
+    /// The numbers that are written, if they are known.
     pub stored: Vec<Lanes>,
-    /// The part, step by step.
+    /// The steps of the path to the part.
     pub path: Vec<Lanes>,
     pub threads: Mask,
-    /// Choices that are the same in all threads, but not known: the instruction and what was chosen.
+    /// The unknown choices that are the same in all threads: the instruction, and the region that was chosen.
     pub choices: Rc<Vec<(Inst, usize)>>,
     pub span: Span,
 }
 
-/// How sure it is that two accesses clash.
+/// How certain it is that two accesses clash.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Clash {
     Never,
@@ -53,7 +52,7 @@ pub(super) enum Clash {
     Always,
 }
 
-/// A step as it is compared: an exact number, one modulo something, or anything.
+/// How a step is compared: exactly, modulo a number, or not at all.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Exact,
@@ -62,7 +61,7 @@ enum Way {
 }
 
 impl Access {
-    /// Whether one of these accesses may touch what the other does, in another thread.
+    /// Whether two threads may access one element, one in this access and one in the other.
     pub fn clash(&self, other: &Access, symbols: &Symbols) -> Clash {
         let harmless = |a: &Access, b: &Access| a.kind == b.kind && a.kind != Kind::Write;
         if self.memory != other.memory || harmless(self, other) {
@@ -80,7 +79,7 @@ impl Access {
         if together { found } else { found.min(Clash::Perhaps) }
     }
 
-    /// The threads that take part, by the symbols in their paths.
+    /// The threads that take part, grouped by the symbols in their paths.
     fn classes(&self) -> Map<Vec<Lane>, Vec<usize>> {
         let mut classes: Map<Vec<Lane>, Vec<usize>> = Map::default();
         for thread in (0..self.threads.len()).filter(|thread| self.threads[*thread] != Act::No) {
@@ -110,7 +109,7 @@ impl Access {
         steps.collect()
     }
 
-    /// Whether two threads write one value, if that is known. It makes no difference then which of them comes last.
+    /// Whether two threads write the same value, if that is known. Then their order makes no difference.
     fn writes_the_same(&self, own: usize, other: &Access, thread: usize) -> Option<bool> {
         if self.kind != Kind::Write || other.kind != Kind::Write {
             return Some(false);
@@ -124,7 +123,7 @@ impl Access {
         (is_whole && pairs.all(is_known)).then_some(true)
     }
 
-    /// Whether different threads meet, of these of both accesses.
+    /// Whether different threads among these of the two accesses access one element.
     fn meet(&self, other: &Access, (own, others): (&[usize], &[usize]), ways: &[Way]) -> Clash {
         let mut met: Map<Vec<i64>, Vec<usize>> = Map::default();
         for thread in own {

@@ -1,13 +1,13 @@
-//! Values of all threads of a group at once, as far as they do not depend on data.
+//! Values that all threads of a group have, as far as they are known before a launch.
 //!
 //! ```text
 //! t                    0, 1, 2, ..
-//! first + t            F, F + 1, F + 2, ..        where `first` is the same in all threads, but not known
+//! first + t            F, F + 1, F + 2, ..        where `first` is unknown, but the same in all threads
 //! weights[t]           unknown
 //! ```
 //!
-//! A [`Symbol`] stands for a number that is not known but equal wherever it has the same name. Equal operations on equal operands
-//! have one name.
+//! A [`Symbol`] stands for an unknown number. Numbers with the same name are equal. Equal operations on equal operands have one
+//! name.
 
 use cotangent_base::{Map, Scalar, Set};
 use cotangent_ir::eval::Eval;
@@ -23,18 +23,18 @@ pub(super) enum Lane {
     Unknown,
 }
 
-/// A number that is not known.
+/// An unknown number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Symbol(u32);
 
-/// What a symbol is named by.
+/// The name of a symbol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Name {
     /// The number of the group along an axis.
     Group(u32),
     /// A part of a uniform.
     Uniform(Global, Vec<u32>),
-    /// What is read from memory that does not change.
+    /// A load from memory that does not change.
     Loaded(Global, Path, Vec<Lane>, u32),
     /// A float.
     Float(u64),
@@ -44,7 +44,7 @@ pub(super) enum Name {
     Math(Math, Vec<Lane>),
     Convert(Scalar, Lane),
     Select(Vec<Lane>),
-    /// What a loop carries, or what memory holds.
+    /// A value that a loop carries, or that memory holds.
     Fresh(u32),
 }
 
@@ -52,17 +52,17 @@ pub(super) enum Name {
 #[derive(Default)]
 pub(super) struct Symbols {
     names: Map<Name, Symbol>,
-    /// What each is a multiple of.
+    /// For each symbol, a divisor.
     multiples: Vec<i64>,
-    /// Those that data choose, in each thread for itself.
+    /// The symbols that depend on data, separately in each thread.
     data: Set<Symbol>,
-    /// The symbols that are others, multiplied.
+    /// The symbols that are multiples of other symbols.
     scaled: Map<Symbol, (Symbol, i64)>,
     fresh: u32,
 }
 
 impl Symbols {
-    /// The symbol of that name, which is a multiple of a number.
+    /// The symbol of that name, which is a multiple of `multiple`.
     pub fn named(&mut self, name: Name, multiple: i64) -> Lane {
         let next = Symbol(self.multiples.len() as u32);
         let symbol = *self.names.entry(name).or_insert(next);
@@ -72,7 +72,7 @@ impl Symbols {
         Lane::Moved(symbol, 0)
     }
 
-    /// The symbol of that name, for what each thread reads at an index of its own.
+    /// The symbol of that name, for a value that each thread reads at an index of its own.
     pub fn chosen(&mut self, name: Name) -> Lane {
         let lane = self.named(name, 1);
         if let Lane::Moved(symbol, _) = lane {
@@ -86,7 +86,7 @@ impl Symbols {
         matches!(lane, Lane::Moved(symbol, _) if self.data.contains(&symbol))
     }
 
-    /// A new one.
+    /// A new symbol.
     pub fn fresh(&mut self, multiple: i64) -> Symbol {
         self.fresh += 1;
         let Lane::Moved(symbol, _) = self.named(Name::Fresh(self.fresh), multiple) else {
@@ -95,15 +95,15 @@ impl Symbols {
         symbol
     }
 
-    /// Whether `symbol + x` is different in different groups along an axis: a multiple of the number of the group, plus less than what
-    /// that is multiplied by.
+    /// Whether `symbol + x` differs between groups along an axis: it is `factor` times the number of the group, plus a number below
+    /// `factor`.
     pub fn tells_apart(&self, symbol: Symbol, x: i64, axis: usize) -> bool {
         let Some(group) = self.names.get(&Name::Group(axis as u32)) else { return false };
         let scaled = self.scaled.get(&symbol).filter(|(of, _)| of == group);
         symbol == *group && x == 0 || scaled.is_some_and(|(_, by)| (0..*by).contains(&x))
     }
 
-    /// What a symbol is a multiple of.
+    /// A divisor of a symbol.
     pub fn multiple(&self, symbol: Symbol) -> i64 {
         self.multiples[symbol.0 as usize]
     }
@@ -133,7 +133,7 @@ impl Symbols {
         })
     }
 
-    /// An operation on integers of which one is a symbol.
+    /// An operation on integers, one of which is a symbol.
     fn whole(&mut self, math: Math, operands: &[Lane]) -> Option<Lane> {
         let &[a, b] = operands else { return None };
         match (math, a, b) {
@@ -201,7 +201,7 @@ impl Symbols {
         all
     }
 
-    /// The numbers of the threads along an axis in the whole dispatch begin here.
+    /// The first thread number of the group along an axis, counted in the whole dispatch.
     pub fn base(&mut self, axis: usize, threads: i64) -> Lane {
         let Lane::Moved(group, _) = self.named(Name::Group(axis as u32), 1) else { return Lane::Unknown };
         self.multiplied(group, threads, threads)
@@ -216,7 +216,7 @@ impl Symbols {
         m > 0 && self.multiple(s) % m == 0
     }
 
-    /// One number or the other.
+    /// One of two numbers.
     pub fn select(&mut self, cond: Lane, a: Lane, b: Lane) -> Lane {
         if let Lane::Known(cond) = cond {
             return if cond != 0 { a } else { b };
@@ -261,7 +261,7 @@ fn known(eval: Eval, math: Math, scalar: Scalar, operands: &[Lane]) -> Option<La
     of_const(eval.math(math, scalar, &constants).ok()?)
 }
 
-/// A constant that is no float.
+/// A constant, unless it is a float.
 pub(super) fn of_const(constant: Const) -> Option<Lane> {
     match constant {
         Const::Bool(b) => Some(Lane::Known(b.into())),
@@ -285,7 +285,7 @@ impl Lanes {
         }
     }
 
-    /// What a function gives for each thread; as one number, if that is equal in all.
+    /// The results of a function for each thread; one number if all are equal.
     pub fn each(threads: usize, mut lane: impl FnMut(usize) -> Lane) -> Lanes {
         let all: Rc<[Lane]> = (0..threads).map(&mut lane).collect();
         match all.first() {
@@ -310,7 +310,7 @@ impl Lanes {
     }
 }
 
-/// A value in all threads: a number, a vector or other aggregate of few parts, or anything.
+/// A value in all threads: a number, an aggregate of few parts, or unknown.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Known {
     Number(Lanes),
@@ -321,7 +321,7 @@ pub(super) enum Known {
 impl Known {
     pub const UNKNOWN: Known = Known::Number(Lanes::All(Lane::Unknown));
 
-    /// The number, or one that is not known.
+    /// The number, if it is known.
     pub fn number(&self) -> Lanes {
         match self {
             Known::Number(lanes) => lanes.clone(),

@@ -1,7 +1,8 @@
 //! Runs loops of all threads of a group.
 //!
-//! A loop whose end is known runs as often as it does. In another loop, what changes from iteration to iteration becomes a symbol,
-//! and the body runs until nothing new changes and once more, so that accesses of different iterations meet:
+//! A loop with a known iteration count runs that many iterations. In other loops, each value that changes between iterations
+//! becomes a symbol. The body runs until no further value changes, and then once more, so that accesses of different iterations are
+//! compared:
 //!
 //! ```text
 //! for (i = t; i < count; i += 64)      i is F + t, where F is some multiple of 64
@@ -14,13 +15,13 @@ use cotangent_base::Map;
 use cotangent_ir::{Control, Inst, InstData};
 use std::rc::Rc;
 
-/// How often a loop runs that ends by what is known, before what it carries becomes symbols.
+/// The most iterations of a loop with known conditions. After these, the values that it carries become symbols.
 const MOST_ITERATIONS: usize = 256;
-/// How often the body of another loop runs at most.
+/// The most times that the body of any other loop runs.
 const MOST_ROUNDS: usize = 8;
 
 impl Walk<'_> {
-    /// Runs a loop. Gives who comes to its end.
+    /// Runs a loop. Returns the threads that reach its end.
     pub(super) fn looped(&mut self, frame: &mut Frame<'_>, inst: Inst, mask: &Mask) -> Mask {
         let data = frame.func.insts[inst].clone();
         let is_counted = matches!(data.op.control(), Control::For(_));
@@ -57,7 +58,7 @@ impl Walk<'_> {
         exits.retain(|(mask, _)| is_any(mask));
         let (end, known) = self.join(&exits, data.results.len());
         frame.set(&data.results, &known);
-        // Who may have left by another way than the end is here perhaps.
+        // A thread that may have left by another exit is perhaps here.
         let arrives = |t: usize| {
             if now > left {
                 end[t]
@@ -107,7 +108,7 @@ impl Walk<'_> {
         cond.first().map_or(Lanes::All(Lane::Unknown), Known::number)
     }
 
-    /// Runs the body of a loop once. Gives who left the loop, and who goes on.
+    /// Runs the body of a loop once. Returns the threads that left the loop, and those that go on.
     fn iterate(
         &mut self,
         frame: &mut Frame<'_>,
@@ -130,7 +131,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Runs a loop of which it is not known when it ends.
+    /// Runs a loop whose iteration count is unknown.
     fn unknown_loop(
         &mut self,
         frame: &mut Frame<'_>,
@@ -144,7 +145,7 @@ impl Walk<'_> {
         let mut steps: Vec<Option<Change>> = vec![None; state.len()];
         let (mut changed, mut alike) = (true, true);
         let mut rounds = 0;
-        // Once more after the last change, so that two iterations meet.
+        // Once more after the last change, so that accesses of two iterations are compared.
         while (changed || rounds < 3) && rounds < MOST_ROUNDS && self.fuel > 0 {
             rounds += 1;
             let now = self.general(&state, &steps);
@@ -185,7 +186,7 @@ impl Walk<'_> {
         (here.clone(), end)
     }
 
-    /// What a loop carries in some iteration.
+    /// The values that a loop carries in some iteration.
     fn general(&mut self, state: &[Known], steps: &[Option<Change>]) -> Vec<Known> {
         let pairs = state.iter().zip(steps);
         pairs.map(|(known, step)| step.map_or(known.clone(), |step| self.moved(known, step))).collect()

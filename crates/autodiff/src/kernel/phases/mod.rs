@@ -1,15 +1,15 @@
-//! Reports elements that one thread of a group writes and another touches without a barrier between.
+//! Reports elements that one thread of a group writes and another accesses without a barrier between them.
 //!
 //! ```text
 //! tile[t] = x[i];
 //! y[i] = tile[t + 1];      no barrier: thread t + 1 may not have written yet
 //! ```
 //!
-//! Input: the entry point, and the memory with floats that it writes and reads. The threads of a group are run together on what is known
-//! before a launch: thread numbers, constants, and loops that end by them ([`walk`](mod@walk)). Numbers from memory are symbols
-//! ([`lanes`]). Between two barriers, each access is compared with all others ([`clash`]). Output: errors where threads touch one element
-//! for sure, warnings where they may touch one of group-shared memory, and the buffers and textures of which each thread has elements of
-//! its own.
+//! Input: the entry point, and the memory with floats that it writes and reads. The walk executes all threads of a group together
+//! on values that are known before a launch: thread numbers, constants, and loops whose iteration count follows from them
+//! ([`walk`](mod@walk)). Numbers from memory are symbols ([`lanes`]). Between two barriers, each access is compared with all others
+//! ([`clash`]). Output: errors where threads certainly access one element, warnings where they may access one of group-shared
+//! memory, and the buffers and textures of which each thread has elements of its own.
 
 mod access;
 mod clash;
@@ -26,10 +26,11 @@ use cotangent_base::{Diagnostic, Diagnostics, Set, Span};
 use cotangent_ir::{Func, FuncId, Global, GlobalKind, Module, Op, Type, Value};
 use walk::Found;
 
-/// How many operations an index is followed through.
+/// The most operations through which an index is followed.
 const DEPTH: usize = 32;
 
-/// Reports what threads of a group do to the elements of others. Gives the buffers and textures of which each thread has its own.
+/// Reports accesses of threads of a group to elements of other threads. Returns the buffers and textures of which each thread has
+/// elements of its own.
 pub(super) fn phases(
     module: &Module,
     entry: FuncId,
@@ -65,7 +66,8 @@ fn is_shared(module: &Module, global: Global) -> bool {
     module.globals[global].kind == GlobalKind::Shared
 }
 
-/// Whether something is stored to a buffer at an index that is more than numbers of threads and of loops: data may have chosen it.
+/// Whether something is stored to a buffer at an index that does not only consist of thread numbers and loop counters: data may
+/// have chosen it.
 fn is_scattered(module: &Module, global: Global) -> bool {
     module.funcs.values().any(|func| {
         func.all_insts().into_iter().any(|inst| {
@@ -100,18 +102,19 @@ fn has_floats(module: &Module, global: Global) -> bool {
 
 struct Told<'a> {
     module: &'a Module,
-    /// Where something was reported, and the group-shared variables of which something was.
+    /// Spans that have a report, and variables that have one.
     seen: Set<(Option<Span>, Global)>,
     diagnostics: &'a mut Diagnostics,
 }
 
 impl Told<'_> {
-    /// Reports a clash. Of buffers and textures, perhaps only those that are `scattered`: what is read and written is reported elsewhere.
+    /// Reports a clash. For buffers and textures, uncertain clashes are reported only if the stores are `scattered`: `races`
+    /// reports buffers that are read and written.
     fn tell(&mut self, Found { first, second, clash, .. }: &Found, scattered: bool) {
-        // It is reported at the read, or else at the later write.
+        // The report is at the read, otherwise at the later write.
         let (at, other) = if first.kind == Kind::Read { (first, second) } else { (second, first) };
         let is_error = *clash == Clash::Always;
-        // What may be is worth one warning for each variable.
+        // An uncertain clash gets one warning for each variable.
         let is_known = self.diagnostics.iter().any(|known| known.primary.span == at.span)
             || !self.seen.insert((Some(at.span), at.memory))
             || !is_error
@@ -159,7 +162,7 @@ impl Told<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Reports that the kernel is too long to be followed.
+    /// Reports that the kernel is too long to analyze.
     fn not_followed(&mut self, global: Global, span: Span) {
         let name = self.module.globals[global].name;
         let message =

@@ -1,4 +1,4 @@
-//! What operations on values give, in all threads of a group.
+//! The results of operations on values, in all threads of a group.
 
 use super::lanes::{Known, Lane, Lanes, Name, Symbols, of_const};
 use super::walk::{Frame, Walk};
@@ -6,11 +6,11 @@ use crate::kernel::accesses::is_handle;
 use cotangent_ir::{Const, Func, Global, GlobalKind, InstData, Op, Path, Step, Ty, Type, Value};
 use std::rc::Rc;
 
-/// How many parts an aggregate may have to be followed.
+/// The most parts of an aggregate whose parts are followed.
 const MOST_PARTS: u32 = 16;
 
 impl Walk<'_> {
-    /// What is read from memory.
+    /// The value that a load reads.
     pub(super) fn loaded(&mut self, frame: &Frame<'_>, data: &InstData, global: Global) -> Known {
         let path = data.op.path().cloned().unwrap_or_default();
         let indices: Vec<Lanes> = data.operands[data.operands.len() - path.indices()..]

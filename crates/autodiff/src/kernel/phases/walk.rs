@@ -1,4 +1,4 @@
-//! Runs the threads of a group together on what is known before a launch, and collects what they do to group-shared memory.
+//! Runs the threads of a group together on values that are known before a launch, and collects their accesses to watched memory.
 //!
 //! Where a choice is not known, all sides run: one after the other if threads may choose differently, each for itself if all choose
 //! alike. [`loops`](super::loops) runs loops, [`values`](super::values) says what operations give, [`access`](super::access)
@@ -14,9 +14,9 @@ use cotangent_ir::{
 };
 use std::rc::Rc;
 
-/// How many instructions run, times the threads.
+/// The most instructions that run, times the number of threads.
 const FUEL: usize = 4_000_000;
-/// How deep calls nest.
+/// The most calls that nest.
 const DEPTH: usize = 24;
 
 /// Two accesses that clash; the first came before the second.
@@ -24,21 +24,21 @@ pub(super) struct Found {
     pub first: Access,
     pub second: Access,
     pub clash: Clash,
-    /// Whether data choose the element.
+    /// Whether the element depends on data.
     pub by_data: bool,
 }
 
-/// What an entry point does to memory.
+/// The accesses of an entry point to memory.
 pub(super) struct Done {
     /// The accesses that clash.
     pub found: Vec<Found>,
     /// The memory of which each group has elements of its own, as far as indices show.
     pub apart: Set<Global>,
-    /// Whether all of the kernel was followed.
+    /// Whether the whole kernel was analyzed.
     pub is_complete: bool,
 }
 
-/// What an entry point does to the memory that is `watched`.
+/// The accesses of an entry point to the memory in `watched`.
 pub(super) fn walk(module: &Module, entry: FuncId, watched: &Set<Global>) -> Done {
     let func = &module.funcs[entry];
     let size = func.entry.as_ref().map_or([1; 3], |entry| entry.threads);
@@ -77,14 +77,14 @@ pub(super) fn walk(module: &Module, entry: FuncId, watched: &Set<Global>) -> Don
     Done { found: walk.found, apart, is_complete: walk.fuel > 0 }
 }
 
-/// Where threads went, with what values.
+/// The threads that reach a point, and their values there.
 pub(super) type Flow = (Mask, Vec<Known>);
 
 /// A function that runs.
 pub(super) struct Frame<'f> {
     pub func: &'f Func,
     pub known: Map<Value, Known>,
-    /// The loops around, from the outside: what left each by `break`, and what goes on by `continue`.
+    /// The enclosing loops, from the outside: the threads that left each by `break`, and those that go on by `continue`.
     pub loops: Vec<[Vec<Flow>; 2]>,
     pub returns: Vec<Flow>,
 }
@@ -130,12 +130,12 @@ pub(super) struct Walk<'m> {
     pub span: Span,
 }
 
-/// What is known of a condition in the threads that come to it.
+/// What is known of a condition in the threads that reach it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// In each thread.
+    /// Its value in each thread.
     Known,
-    /// That it is the same in all.
+    /// Only that it is the same in all threads.
     Alike,
     /// Nothing.
     Apart,
@@ -146,7 +146,7 @@ pub(super) fn is_any(mask: &Mask) -> bool {
 }
 
 impl Walk<'_> {
-    /// What an entry point is given.
+    /// The inputs of an entry point.
     fn inputs(&mut self, func: &Func) -> Vec<Known> {
         let links = func.entry.as_ref().map_or(&[][..], |entry| &entry.inputs).to_vec();
         let [x, y, _] = self.size.map(|n| n as usize);
@@ -175,7 +175,7 @@ impl Walk<'_> {
         links.iter().map(given).collect()
     }
 
-    /// Runs a function. Gives who comes back, with what.
+    /// Runs a function. Returns the threads that return from it, and their results.
     fn function(&mut self, func: &Func, inputs: Vec<Known>, mask: Mask) -> Flow {
         let mut frame = Frame { func, known: Map::default(), loops: vec![], returns: vec![] };
         frame.set(func.inputs(), &inputs);
@@ -187,7 +187,7 @@ impl Walk<'_> {
         self.join(&returns.collect::<Vec<_>>(), count)
     }
 
-    /// Runs a region. Gives who comes to its end, with what it yields.
+    /// Runs a region. Returns the threads that reach its end, and what it yields.
     pub fn region(&mut self, frame: &mut Frame<'_>, region: Region, mut mask: Mask) -> Flow {
         let none: Mask = vec![Act::No; self.threads].into();
         for inst in frame.func.regions[region].insts.clone() {
@@ -254,7 +254,7 @@ impl Walk<'_> {
         if is_any(&end) { mask } else { end }
     }
 
-    /// What is known where flows of threads come together.
+    /// The values where flows of threads meet.
     pub fn join(&mut self, flows: &[Flow], count: usize) -> Flow {
         let act = |thread: usize| flows.iter().map(|(mask, _)| mask[thread]).max().unwrap_or(Act::No);
         let mask: Mask = (0..self.threads).map(act).collect();
@@ -290,7 +290,7 @@ impl Walk<'_> {
         }))
     }
 
-    /// What threads know of what they choose by.
+    /// What is known of the condition of a branch.
     pub fn choice(&self, mask: &Mask, cond: &Lanes) -> Choice {
         let mut here =
             (0..self.threads).filter(|thread| mask[*thread] != Act::No).map(|thread| cond.at(thread));
@@ -339,7 +339,7 @@ impl Walk<'_> {
             self.phase = after;
         }
         (self.sure, self.choices) = (sure, choices);
-        // Who may have gone either way is here unless one of them led away.
+        // A thread that may have taken either side is certainly here only if neither side has an exit.
         let act = |thread: usize| match picks(cond.at(thread)) {
             Some(pick) => flows.get(pick).map_or(Act::No, |(mask, _)| mask[thread]),
             None => {
@@ -400,7 +400,7 @@ impl Walk<'_> {
     }
 }
 
-/// The accesses of one path through the program or another.
+/// The accesses of two alternative paths through the program.
 pub(super) fn either(mut one: Vec<Rc<Access>>, other: Vec<Rc<Access>>) -> Vec<Rc<Access>> {
     for access in other {
         if !one.iter().any(|known| Rc::ptr_eq(known, &access)) {

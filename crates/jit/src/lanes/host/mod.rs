@@ -32,8 +32,8 @@ pub(super) enum Access {
     Each(Vec<Reg>),
 }
 
-/// The memory of a buffer or of a variable of the group, which is taken to be a buffer: of an array its elements, of anything else
-/// the only one.
+/// The memory of a buffer or of a variable of the group. A variable counts as a buffer: an array has its elements, any other
+/// variable one element.
 #[derive(Clone, Copy)]
 pub(super) struct Memory {
     /// Its address, or that of other memory if the buffer is empty.
@@ -44,7 +44,7 @@ pub(super) struct Memory {
     elem: Ty,
     /// The size of an element.
     stride: i64,
-    /// Whether paths begin with an element. All but those of variables that are no arrays do.
+    /// Whether paths begin with an element: only those of variables that are not arrays do not.
     has_elements: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Stores to memory of the host and of the group, and atomic operations.
 //!
-//! A lane that is not in the mask, or dead, writes to memory that nobody reads.
+//! A lane that is not in the mask, or dead, writes to memory that nothing reads.
 
 use super::{Access, Memory, Row, element_index};
 use crate::compile::Result;

@@ -185,7 +185,7 @@ impl BodyCx<'_> {
         }
         let call = self.call(if unread { &setters } else { &getters }, args, span);
         let ExprKind::Call(call) = call.kind else {
-            // A call with an argument of no type fails in silence.
+            // A call with an argument of the error type fails without a report.
             return match unread && !types.iter().any(|ty| self.cx.program.types.is_error(*ty)) {
                 true => self.no_subscript(base.ty, &types, span),
                 false => self.error(span),

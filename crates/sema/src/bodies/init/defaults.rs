@@ -1,4 +1,4 @@
-//! Values of what an initializer list leaves out: the initializers of fields, otherwise zero.
+//! Values of fields and elements that an initializer list leaves out: the initializers of fields, otherwise zero.
 
 use super::Items;
 use crate::bodies::body::BodyCx;

@@ -1,4 +1,4 @@
-//! What is called and with what: arguments, candidates, and how a candidate fits.
+//! Calls: the callee, its arguments, its candidates, and how a candidate fits.
 
 use crate::bodies::convert::Cost;
 use crate::derive::Signature;

@@ -81,7 +81,7 @@ impl Collector<'_> {
         !named.is_empty()
     }
 
-    /// Gives a length to a shader parameter that is an array without one; says whether there is such a parameter.
+    /// Sets the length of a shader parameter that is an array without one. Returns whether there is such a parameter.
     fn give_length(&mut self, name: Symbol, length: &ast::Expr) -> bool {
         let named: Vec<GlobalId> =
             self.program.globals.iter().filter(|(_, g)| g.name == name).map(|(id, _)| id).collect();
