@@ -14,8 +14,8 @@
 //! such a slot at the end of the body it follows branches, `not`, `and` and `or` back to the flag.
 
 use super::nest::Nest;
-use cotangent_base::Map;
-use cotangent_ir::{Const, Func, Inst, Math, Op, Value, ValueDef};
+use cotangent_base::{Map, Set};
+use cotangent_ir::{Const, Func, Inst, Math, Op, Region, Value, ValueDef};
 
 /// The loop that a flag ends, and the value that ends it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,33 +34,39 @@ pub fn leaving(func: &Func, nest: &Nest) -> Map<Value, Leaving> {
         let (Op::While(_), [cond, body]) = (&data.op, &data.regions[..]) else {
             continue;
         };
-        let goes_on = func.exit(*cond).operands[0];
+        let needed = needed(func, func.exit(*cond).operands[0]);
         let slots = func.regions[*cond].args.iter().zip(&func.exit(*body).operands);
-        for (_, next) in slots.filter(|(slot, _)| is_needed(func, goes_on, **slot)) {
-            search.follow(*next, Leaving { looped, with: false });
+        for (_, next) in slots.filter(|(slot, _)| needed.contains(slot)) {
+            search.follow(*next, *body, Leaving { looped, with: false });
         }
     }
     search.found
 }
 
-/// Whether `value` is false whenever `flag` is.
-fn is_needed(func: &Func, value: Value, flag: Value) -> bool {
-    if value == flag {
-        return true;
+/// The values without which `condition` is false.
+fn needed(func: &Func, condition: Value) -> Set<Value> {
+    let mut needed = Set::default();
+    let mut open = vec![condition];
+    while let Some(value) = open.pop() {
+        let ValueDef::Result(inst, index) = func.values[value].def else {
+            needed.insert(value);
+            continue;
+        };
+        if !needed.insert(value) {
+            continue;
+        }
+        let data = &func.insts[inst];
+        if data.op == Op::Math(Math::And) {
+            open.extend(data.operands.iter().copied());
+        } else if let Some((then, otherwise)) = choice(func, inst, index) {
+            if is_constant(func, otherwise, false) {
+                open.extend([data.operands[0], then]);
+            } else if is_constant(func, then, false) {
+                open.push(otherwise);
+            }
+        }
     }
-    let ValueDef::Result(inst, index) = func.values[value].def else {
-        return false;
-    };
-    let data = &func.insts[inst];
-    let is_needed = |value: Value| is_needed(func, value, flag);
-    if let Op::Math(Math::And) = data.op {
-        return data.operands.iter().any(|operand| is_needed(*operand));
-    }
-    let Some((then, otherwise)) = choice(func, inst, index) else {
-        return false;
-    };
-    (is_needed(data.operands[0]) && is_constant(func, otherwise, false))
-        || (is_needed(then) && (is_needed(otherwise) || is_constant(func, otherwise, false)))
+    needed
 }
 
 struct Search<'a> {
@@ -70,36 +76,31 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// `value` ends the loop, and so does what makes it so.
-    fn follow(&mut self, value: Value, leaving: Leaving) {
-        let ValueDef::Result(inst, index) = self.func.values[value].def else {
+    /// Notes that `value` ends the loop, and finds the flags that made it so. Only flags of `region` do: it runs whenever `value`
+    /// is computed. A flag from further out may have the same value in an iteration that does not reach the region.
+    fn follow(&mut self, value: Value, region: Region, leaving: Leaving) {
+        let func = self.func;
+        let ValueDef::Result(inst, index) = func.values[value].def else {
             return;
         };
-        let func = self.func;
-        let innermost =
-            self.nest.around(self.nest.region_of(inst)).find(|outer| func.insts[*outer].op.is_loop());
-        if innermost != Some(leaving.looped) || self.found.insert(value, leaving).is_some() {
+        if self.nest.region_of(inst) != region || self.found.insert(value, leaving).is_some() {
             return;
         }
         let data = &func.insts[inst];
-        let other = Leaving { with: !leaving.with, ..leaving };
         // `and` is false if one operand is, `or` true.
-        let joins = if leaving.with { Math::Or } else { Math::And };
-        if data.op == Op::Math(joins) {
-            data.operands.iter().for_each(|v| self.follow(*v, leaving));
+        let joins = Op::Math(if leaving.with { Math::Or } else { Math::And });
+        if data.op == joins {
+            data.operands.iter().for_each(|operand| self.follow(*operand, region, leaving));
         } else if data.op == Op::Math(Math::Not) {
-            self.follow(data.operands[0], other);
+            self.follow(data.operands[0], region, Leaving { with: !leaving.with, ..leaving });
         } else if let Some((then, otherwise)) = choice(func, inst, index) {
-            if is_constant(func, then, leaving.with) {
-                self.follow(data.operands[0], Leaving { with: true, ..leaving });
+            for (with, alternative) in [(true, then), (false, otherwise)] {
+                if is_constant(func, alternative, leaving.with) {
+                    self.follow(data.operands[0], region, Leaving { with, ..leaving });
+                }
             }
-            if is_constant(func, otherwise, leaving.with) {
-                self.follow(data.operands[0], Leaving { with: false, ..leaving });
-            }
-            // What an `if` does not choose, it does not compute either.
-            if data.op == Op::If {
-                self.follow(then, leaving);
-                self.follow(otherwise, leaving);
+            for (branch, alternative) in data.regions.iter().zip([then, otherwise]) {
+                self.follow(alternative, *branch, leaving);
             }
         }
     }
