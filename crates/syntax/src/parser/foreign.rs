@@ -127,7 +127,7 @@ impl Parser<'_> {
             return if loops {
                 Some("write `for (int i = 0; i < n; i++)`")
             } else if test {
-                Some("write the condition in parentheses: `if (x > 0)`")
+                Some("write the condition in parentheses: `(x > 0)`")
             } else if constant {
                 Some("remove `const`: a method without `[mutating]` does not change its object")
             } else if base {
