@@ -93,9 +93,12 @@ fn lanes_are_forced_or_forbidden_and_a_note_says_why_they_cannot_be() {
     folder.file(
         "lanes.slang",
         "RWStructuredBuffer<float> x;
+         groupshared float t[16];
          [numthreads(16, 1, 1)] void plain(uint3 id : SV_DispatchThreadID) { x[id.x] *= 2; }
          [numthreads(16, 1, 1)] void waits(uint3 id : SV_DispatchThreadID)
          {
+             if (id.x < 8)
+                 t[id.x] = t[id.x + 8] + 1;
              x[id.x] *= 2;
              GroupMemoryBarrierWithGroupSync();
          }",
@@ -112,7 +115,7 @@ fn lanes_are_forced_or_forbidden_and_a_note_says_why_they_cannot_be() {
         let flags = ["--entry", entry, "--lanes", lanes, "--set", &set, "--full"];
         let output = run(&folder, "run", "lanes.slang", &flags);
         assert_eq!(stdout(&output).replace("\n    ", " "), format!("x = f32[{}]\n", numbers(2)));
-        let note = "`waits` runs thread by thread: not supported by native code: barriers, in lanes";
+        let note = "`waits` runs thread by thread: not supported by native code: memory that threads read and write, in lanes";
         assert_eq!(stderr(&output).contains(note), noted, "{entry} {lanes}: {}", stderr(&output));
     }
 }

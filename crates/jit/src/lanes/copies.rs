@@ -143,14 +143,15 @@ impl<'m> Lanes<'_, '_, 'm> {
     /// Writes four elements of an array, from the `i`th, for each lane.
     fn write_four(&mut self, rows: &Rows, array: Reg, i: Reg, copy: &Copy<'_>) -> Result<()> {
         let (to, from) = (self.further_by(rows.address, i, 4), self.further_by(array, i, LEAF_BYTES as i64));
-        let mut elements = Vec::new();
+        let mut parts: [Vec<_>; PARTS] = Default::default();
         for number in 0..4 {
             let leaf = Leaf::Each(self.load_vector(copy.scalar, from, number));
             let leaf = self.canonical_leaves(copy.element, SmallVec::from_slice(&[leaf]))?[0];
-            elements.push(self.vector(leaf, copy.scalar));
+            let element = self.vector(leaf, copy.scalar);
+            parts.iter_mut().zip(element).for_each(|(part, value)| part.push(value));
         }
-        for part in 0..PARTS {
-            let lanes = self.transposed(std::array::from_fn(|number| elements[number][part]));
+        for (part, elements) in parts.iter().enumerate() {
+            let lanes = self.transposed(std::array::from_fn(|number| elements[number]));
             let flags = MemFlagsData::new().with_notrap();
             for (lane, four) in (0..).zip(lanes) {
                 self.body.b.ins().store(flags, four, to, rows.stride * (4 * part as i32 + lane));
