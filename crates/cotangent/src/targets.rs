@@ -121,7 +121,7 @@ pub(crate) fn for_naga(module: &Module) -> Result<Cow<'_, Module>, Refusal> {
 
 /// The same without resources that an index chooses.
 pub(crate) fn without_choices(mut module: Cow<'_, Module>) -> Cow<'_, Module> {
-    if resource_arrays::has_any(&module) {
+    if resource_arrays::widest(&module).is_some() {
         let module = module.to_mut();
         resource_arrays::resource_arrays(module);
         // What packed the resources is of no more use.

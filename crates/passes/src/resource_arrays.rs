@@ -37,15 +37,19 @@
 //! An index out of bounds chooses the last resource. Samples whose level depends on the neighbours stay, since lanes that take
 //! different cases have none.
 
+use cotangent_base::Span;
 use cotangent_ir::{Builder, Func, Inst, Module, Op, Region, Step, Ty, Type, Types, Value};
 
-/// Whether a module has something to replace.
-pub fn has_any(module: &Module) -> bool {
-    module.funcs.values().any(|func| {
-        func.all_insts().into_iter().any(|inst| {
-            chosen(&module.types, func, &func.insts[inst].op, &func.insts[inst].operands).is_some()
+/// The access to replace that may be to most resources: how many, and where it is. `None` if there is nothing to replace.
+pub fn widest(module: &Module) -> Option<(usize, Span)> {
+    let choices = module.funcs.values().flat_map(|func| {
+        func.all_insts().into_iter().filter_map(|inst| {
+            let data = &func.insts[inst];
+            let choice = chosen(&module.types, func, &data.op, &data.operands)?;
+            Some((choice.resources.len(), data.span))
         })
-    })
+    });
+    choices.max_by_key(|(resources, _)| *resources)
 }
 
 /// Replaces accesses to resources that an index chooses.

@@ -11,10 +11,11 @@
 
 use super::accesses::{holds_floats, is_handle, memory};
 use crate::codes;
-use cotangent_base::{Diagnostic, Diagnostics};
+use cotangent_base::{Diagnostic, Diagnostics, Map};
 use cotangent_ir::{
     Const, Func, FuncId, GlobalKind, InstData, Link, Math, Module, Op, Path, SystemValue, Value, ValueDef,
 };
+use std::cell::RefCell;
 
 /// How many operations a value is followed through.
 const DEPTH: usize = 32;
@@ -37,7 +38,7 @@ pub(super) fn collisions(module: &Module, entry: FuncId, diagnostics: &mut Diagn
     if threads == [1; 3] || may_leave {
         return;
     }
-    let look = Look { module, func, threads };
+    let look = Look { module, func, threads, known: RefCell::default() };
     for &inst in outermost {
         let data = &func.insts[inst];
         let (Op::Store(_), Some(global)) = (&data.op, memory(func, inst)) else { continue };
@@ -62,6 +63,8 @@ struct Look<'a> {
     module: &'a Module,
     func: &'a Func,
     threads: [u32; 3],
+    /// What values are, so that each is followed once however often it is used.
+    known: RefCell<Map<Value, Across>>,
 }
 
 impl Look<'_> {
@@ -127,6 +130,15 @@ impl Look<'_> {
     }
 
     fn across(&self, value: Value, depth: usize) -> Across {
+        if let Some(known) = self.known.borrow().get(&value) {
+            return *known;
+        }
+        let across = self.find_across(value, depth);
+        self.known.borrow_mut().insert(value, across);
+        across
+    }
+
+    fn find_across(&self, value: Value, depth: usize) -> Across {
         if let Some(threads) = self.threads_along(value) {
             return if threads > 1 { Across::Differs } else { Across::Same };
         }

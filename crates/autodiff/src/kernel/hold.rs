@@ -15,10 +15,11 @@ pub fn hold(module: &mut Module) {
     if let Some(entry) = module.funcs.keys().find(|id| module.funcs[*id].entry.is_some())
         && words::is_possible(module)
     {
-        isolate(module, entry);
-        let funcs = Calls::below(module, [entry]).callees_first;
         // What has no derivative is reported where that is asked for.
-        words::words(module, &funcs, &|_| false, &mut Diagnostics::new());
+        let mut unheard = Diagnostics::new();
+        isolate(module, entry, &mut unheard);
+        let funcs = Calls::below(module, [entry]).callees_first;
+        words::words(module, &funcs, &|_| false, &mut unheard);
     }
     hold_all(module);
 }

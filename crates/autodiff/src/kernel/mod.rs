@@ -163,7 +163,10 @@ pub fn kernel(module: &mut Module, asked: &Asked) -> Result<Kernel, Diagnostics>
         return Err(diagnostics);
     }
     call_substitutes(module, entry);
-    isolate(module, entry);
+    isolate(module, entry, &mut diagnostics);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
     let is_in = |set: &Option<Set<Global>>, global| set.as_ref().is_none_or(|set| set.contains(&global));
     let is_asked = |global| is_in(&asked.wrt, global) || is_in(&asked.results, global);
     let below = Calls::below(module, [entry]).callees_first;
@@ -249,14 +252,22 @@ fn call_substitutes(module: &mut Module, entry: FuncId) {
     }
 }
 
+/// The most resources that an index chooses from where the access is differentiated: each has an access of its own.
+const MOST_RESOURCES: usize = 1024;
+
 /// Makes the entry point the only one. So that accesses name their memory, functions that take resources are inlined, and an access
 /// to a resource that an index chooses becomes a choice between accesses. Equal loads are merged.
-fn isolate(module: &mut Module, entry: FuncId) {
+fn isolate(module: &mut Module, entry: FuncId, diagnostics: &mut Diagnostics) {
     let others: Vec<FuncId> = module.funcs.keys().filter(|id| *id != entry).collect();
     others.into_iter().for_each(|id| module.funcs[id].entry = None);
     inline_handles(module);
     tidy_below(module, entry);
-    if resource_arrays::has_any(module) {
+    let Some((resources, span)) = resource_arrays::widest(module) else { return };
+    if resources > MOST_RESOURCES {
+        let message = format!("an access to one of {resources} resources is too large to differentiate");
+        let help = format!("choose from at most {MOST_RESOURCES} resources");
+        diagnostics.push(Diagnostic::new(codes::TOO_MUCH_CODE, span, message).help(help));
+    } else {
         resource_arrays::resource_arrays(module);
         tidy_below(module, entry);
     }

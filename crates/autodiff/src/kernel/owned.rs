@@ -19,6 +19,7 @@ use cotangent_passes::bounds::Bounds;
 use cotangent_passes::calls::Calls;
 use cotangent_passes::loop_bound;
 use cotangent_passes::shape::{Loop, Shape};
+use std::cell::RefCell;
 
 /// How many operations an index is followed through.
 const DEPTH: usize = 32;
@@ -118,6 +119,7 @@ impl Owners<'_> {
             loops: &loops,
             is_entry,
             is_known,
+            forms: RefCell::default(),
         };
         for inst in func.all_insts() {
             let data = &func.insts[inst];
@@ -158,6 +160,8 @@ struct Look<'a> {
     loops: &'a Map<Region, Loop>,
     is_entry: bool,
     is_known: bool,
+    /// The forms of values, so that each is followed once however often it is used.
+    forms: RefCell<Map<Value, Option<Form>>>,
 }
 
 impl Look<'_> {
@@ -165,6 +169,15 @@ impl Look<'_> {
         if !self.is_known || depth == 0 {
             return None;
         }
+        if let Some(known) = self.forms.borrow().get(&value) {
+            return *known;
+        }
+        let form = self.find_form(value, depth);
+        self.forms.borrow_mut().insert(value, form);
+        form
+    }
+
+    fn find_form(&self, value: Value, depth: usize) -> Option<Form> {
         if let ValueDef::Arg(region, number) = self.func.values[value].def
             && region == self.func.body
         {

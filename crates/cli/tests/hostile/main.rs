@@ -21,10 +21,11 @@ const SECONDS: u32 = if cfg!(debug_assertions) { 10 } else { 2 };
 /// One gibibyte, and the room set aside for the stack.
 const KIBIBYTES: u32 = (1024 + 256 + 64) << 10;
 
-const COMMANDS: [&[&str]; 5] = [
+const COMMANDS: [&[&str]; 6] = [
     &["check"],
     &["compile", "--target", "wgsl", "-o", "/dev/null"],
     &["compile", "--target", "cpp", "-o", "/dev/null"],
+    &["compile", "--derivative", "computeMain:bwd", "--target", "cpp", "-o", "/dev/null"],
     &["run", "--set", "o=zeros(f32, 1)", "--max-steps", "1000000"],
     &["grad", "--fn", "f", "--at", "x=1", "--max-steps", "1000000"],
 ];

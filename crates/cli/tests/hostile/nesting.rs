@@ -123,3 +123,34 @@ fn chains_of_what_programs_declare() {
         ("operators of an interface", generic(library, " + t")),
     ]);
 }
+
+// Analyses of kernels look at each value once, however often it is used, and at a limited number of pairs of accesses.
+#[test]
+fn kernels_that_use_values_again() {
+    let kernel = |statements: &str| {
+        format!(
+            "RWStructuredBuffer<float> o;\ngroupshared float t[64];\n[shader(\"compute\")] [numthreads(64, 1, 1)]\n\
+             void computeMain(uint3 id : SV_DispatchThreadID)\n{{\n{statements}\n}}\n"
+        )
+    };
+    let again = |n: usize| "a = a * a + a; ".repeat(n);
+    survived(&[
+        ("stored", kernel(&format!("float a = id.x; {} o[id.x] = a;", again(60)))),
+        ("index", kernel(&format!("uint a = id.x; {} o[a] = 1.0;", again(60)))),
+        ("index of a load", kernel(&format!("uint a = id.x; {} o[id.x] = o[a] * 2;", again(60)))),
+        (
+            "accesses without a barrier",
+            kernel(&format!(
+                "for (int i = 0; i < 240; i++) {{ {} }}",
+                "t[id.x] += t[(id.x + i) % 64]; ".repeat(16)
+            )),
+        ),
+        (
+            "conditions",
+            body(&format!(
+                "bool g = x > 0.0, a = x < 1.0; while (a) {{ a = a && x < 9.0; {} x = x * 1.5; }}",
+                "a = a && (g ? a : x < 5.0); ".repeat(40)
+            )),
+        ),
+    ]);
+}

@@ -98,25 +98,35 @@ impl Walk<'_> {
         if self.phase.iter().any(|other| **other == access) {
             return;
         }
-        for (number, other) in self.phase.iter().enumerate() {
+        for (number, other) in self.phase.clone().iter().enumerate() {
+            if self.fuel == 0 {
+                return;
+            }
+            self.fuel = self.fuel.saturating_sub(self.threads.div_ceil(4));
             let most = if number < self.awaited { Clash::Perhaps } else { Clash::Always };
             let clash = other.clash(&access, &self.symbols).min(most);
             if clash != Clash::Never {
-                let first = (**other).clone();
-                self.found.push(Found {
-                    first,
-                    second: access.clone(),
-                    clash,
-                    by_data: self.is_by_data(&access),
-                });
+                self.note(other, &access, clash);
             }
         }
         let own = access.clash(&access, &self.symbols);
         if own != Clash::Never {
-            let (first, second) = (access.clone(), access.clone());
-            self.found.push(Found { first, second, clash: own, by_data: self.is_by_data(&access) });
+            self.note(&access, &access, own);
         }
         self.phase.push(Rc::new(access));
+    }
+
+    /// Notes a clash, unless one like it is known for the same two places of the source.
+    fn note(&mut self, first: &Access, second: &Access, clash: Clash) {
+        let by_data = self.is_by_data(second);
+        let is_known = |found: &Found| {
+            (found.first.span, found.second.span) == (first.span, second.span)
+                && (found.first.kind, found.second.kind) == (first.kind, second.kind)
+                && (found.first.memory, found.clash, found.by_data) == (first.memory, clash, by_data)
+        };
+        if !self.found.iter().any(is_known) {
+            self.found.push(Found { first: first.clone(), second: second.clone(), clash, by_data });
+        }
     }
 }
 

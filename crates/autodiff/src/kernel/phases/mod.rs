@@ -27,7 +27,7 @@ use cotangent_ir::{Func, FuncId, Global, GlobalKind, Module, Op, Type, Value};
 use walk::Found;
 
 /// The most operations through which an index is followed.
-const DEPTH: usize = 32;
+const MOST_OPERATIONS: usize = 256;
 
 /// Reports accesses of threads of a group to elements of other threads. Returns the buffers and textures of which each thread has
 /// elements of its own.
@@ -74,19 +74,22 @@ fn is_scattered(module: &Module, global: Global) -> bool {
             let data = &func.insts[inst];
             matches!(data.op, Op::Store(_))
                 && memory(func, inst) == Some(global)
-                && data.operands.get(2).is_some_and(|index| !is_counted(func, *index, DEPTH))
+                && data.operands.get(2).is_some_and(|index| !is_counted(func, *index, &mut Set::default()))
         })
     })
 }
 
-/// Whether a number is computed from arguments and constants.
-fn is_counted(func: &Func, value: Value, depth: usize) -> bool {
+/// Whether a number is computed from arguments and constants, by few operations that are not `seen` yet.
+fn is_counted(func: &Func, value: Value, seen: &mut Set<Value>) -> bool {
     let Some(data) = func.def(value) else { return true };
+    if !seen.insert(value) {
+        return true;
+    }
     let is_arithmetic = matches!(data.op, Op::Math(_) | Op::Convert | Op::Bitcast | Op::Const(_));
     let is_part = matches!(data.op, Op::Extract(_) | Op::Swizzle(_) | Op::Pack | Op::Global(_));
     (is_arithmetic || is_part || data.op.is_loop())
-        && depth > 0
-        && data.operands.iter().all(|operand| is_counted(func, *operand, depth - 1))
+        && seen.len() <= MOST_OPERATIONS
+        && data.operands.iter().all(|operand| is_counted(func, *operand, seen))
 }
 
 /// Whether memory that other threads see holds floats.

@@ -14,7 +14,7 @@ use cotangent_ir::{
 };
 use std::rc::Rc;
 
-/// The most instructions that run, times the number of threads.
+/// The most instructions that run, and four times as many comparisons of accesses, times the number of threads.
 const FUEL: usize = 4_000_000;
 /// The most calls that nest.
 const DEPTH: usize = 24;
