@@ -34,7 +34,7 @@
 //! }
 //! ```
 //!
-//! An index is followed by [`Uniform`], through calls: an input of a function varies if it does in one of the calls. The pass runs
+//! Memory and indices are followed by [`Uniform`], through calls: an input of a function varies if it does in one of the calls. The pass runs
 //! on derived kernels, if they may use operations on waves. CUDA has an addition of its own instead, which compares the addresses
 //! (`ct::atomic_add_together` in the prelude).
 
@@ -80,6 +80,7 @@ fn additions(module: &Module, func: &Func, uniform: &Uniform<'_>) -> Set<Inst> {
         is_sum
             && matches!(module.types.get(func.ty(data.operands[1])), Type::Scalar(Scalar::F32 | Scalar::F64))
             && data.results.iter().all(|result| !used.contains(result))
+            && !uniform.varies(data.operands[0])
             && data.operands[2..].iter().all(|index| !uniform.varies(*index))
     };
     insts.into_iter().filter(is_together).collect()

@@ -185,8 +185,7 @@ impl Planner<'_, '_> {
         let diagnostic =
             Diagnostic::new(codes::NO_BOUND, span, "the backward pass needs a bound for this loop")
                 .here("cannot determine the iteration count")
-                .note("the backward pass stores a value per iteration, so it must know the largest count")
-                .help("write `[MaxIters(64)]` before the loop, with a constant bound that it never exceeds, or `[Checkpoint(log)]`, which needs no bound");
+                .note("the backward pass stores a value per iteration, so it must know the largest count");
         self.refuse(unbounded, residual, diagnostic)
     }
 

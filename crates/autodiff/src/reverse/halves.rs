@@ -12,10 +12,10 @@ use crate::driver::{Context, Reported};
 use crate::linearize::{Linearized, linearize};
 use crate::prepare::{Induction, Prepared, prepare};
 use crate::report::Why;
-use crate::segments::{cut_long_loop, segments};
+use crate::segments::{cut_long_loop, no_plan, segments};
 use crate::stages::{CHECKPOINT, LINEARIZE, PREPARE, UNZIP};
 use crate::unzip::{Unzipped, Whole, sources, unzip};
-use cotangent_base::{EntitySet, Map, Scalar, Symbol};
+use cotangent_base::{Entity, EntitySet, Map, Scalar, Symbol};
 use cotangent_ir::{
     DiffInfo, Effect, Func, FuncId, Inline, InputMask, Inst, Mode, Module, Op, Prefer, Type, Value,
 };
@@ -107,10 +107,15 @@ fn run_stages(cx: &mut Context<'_>, key: &Key, root: &Root) -> Result<Callee, Re
             Err(Stopped::Reported(reported)) => return Err(reported),
             Err(Stopped::Refused(refusal)) => refusal,
         };
-        let long = spare.zip(refusal.too_long);
-        match long.and_then(|(spare, inst)| cut_long_loop(cx, root, spare, inst)) {
+        // A loop that came with the differentials is none of the program.
+        let is_of_program = |(spare, inst): &(Prepared, Inst)| inst.index() < spare.func.insts.len();
+        let Some((spare, inst)) = spare.zip(refusal.too_long).filter(is_of_program) else {
+            return Err(cx.report(*refusal.diagnostic));
+        };
+        let told = no_plan(cx, root, &spare.func, inst, *refusal.diagnostic);
+        match cut_long_loop(cx, root, spare, inst) {
             Some(with_segments) => prepared = with_segments,
-            None => return Err(cx.report(*refusal.diagnostic)),
+            None => return Err(cx.report(told)),
         }
     }
 }

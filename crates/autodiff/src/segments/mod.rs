@@ -127,6 +127,29 @@ pub(crate) fn cut_long_loop(
     Some(prepared)
 }
 
+/// What to report if the loop `inst` of `func`, for which `checkpoint` has no plan, is not cut.
+pub(crate) fn no_plan(
+    cx: &Context<'_>,
+    root: &Root,
+    func: &Func,
+    inst: Inst,
+    diagnostic: Diagnostic,
+) -> Diagnostic {
+    if diagnostic.code != codes::NO_BOUND {
+        return diagnostic;
+    }
+    let bound = "write `[MaxIters(64)]` before the loop, with a constant bound that it never exceeds";
+    match obstacle(cx.module, root, func, inst) {
+        Some(obstacle) => {
+            let diagnostic = diagnostic
+                .note("without a bound the backward pass would have to run parts of the loop a second time")
+                .help(bound);
+            if obstacle.span.is_none() { diagnostic } else { diagnostic.label(obstacle.span, obstacle.what) }
+        }
+        None => diagnostic.help(format!("{bound}, or `[Checkpoint(log)]`, which needs no bound")),
+    }
+}
+
 /// The loop `inst`, if it shall be cut.
 fn found(module: &Module, root: &Root, func: &Func, home: Region, inst: Inst) -> Option<Found> {
     let (Op::For(info) | Op::While(info)) = &func.insts[inst].op else {
@@ -178,7 +201,7 @@ fn refuse(cx: &mut Context<'_>, func: &Func, inst: Inst, obstacle: Obstacle) -> 
     let span = func.insts[inst].span;
     let diagnostic = Diagnostic::new(codes::NOT_CUT, span, "this loop cannot be cut into segments")
         .note("the backward pass would run each segment a second time")
-        .help("remove `[Checkpoint]`, or move what cannot run twice out of the loop");
+        .help("remove `[Checkpoint]`, and write `[MaxIters(64)]` if the loop has no other bound; or move what cannot run twice out of the loop");
     cx.report(match obstacle.span {
         at if at.is_none() || at == span => diagnostic.here(obstacle.what),
         at => diagnostic.label(at, obstacle.what),
